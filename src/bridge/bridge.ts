@@ -1,0 +1,286 @@
+/**
+ * The core: one event in, the effects of it out. Synchronous, so that what leaves towards one peer keeps the order in
+ * which its causes came (docs/mapping.md §0, I1). No I/O, no clock, no randomness of its own.
+ */
+import { ErrorCode, rpcError } from "../protocol/errors.ts";
+import { failure, isRequestId, notification, type RequestId, readFrameEnds, result } from "../protocol/frames.ts";
+import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
+import { Method } from "../protocol/methods.ts";
+import { readError } from "../translate/errors.ts";
+import { methodToClientV2 } from "../translate/methods.ts";
+import { paramsToClient, resultToClient } from "../translate/path-map.ts";
+import { agentRequest, personAnswered } from "./agent-requests.ts";
+import { cancelSession, clientRequest } from "./client-requests.ts";
+import { log, toAgent, toClient, updateClient } from "./effects.ts";
+import type { Effect, Event, Side } from "./events.ts";
+import { agentExited, farewell, refuseWithoutAgent } from "./failures.ts";
+import { hosted, terminalChanged } from "./hosting.ts";
+import { recalled } from "./memory.ts";
+import { handshakeTimer, initialize } from "./negotiate.ts";
+import {
+  answerAgent,
+  answerForClient,
+  cancelFromAgent,
+  cancelFromClient,
+  conformParams,
+  refuse,
+  settled,
+} from "./requests.ts";
+import { attempt, quietTimer } from "./sessions.ts";
+import type { Bridge } from "./state.ts";
+import { cancelHeld, turnTimer } from "./turns.ts";
+import { unpromptedTimer } from "./unprompted.ts";
+import { agentUpdate } from "./updates.ts";
+
+/**
+ * Takes one event and returns what is to be done about it, in order.
+ *
+ * @param now monotonic time of the event, in ms
+ */
+export function step(bridge: Bridge, event: Event, now: number): Effect[] {
+  bridge.now = now;
+  bridge.effects = [];
+  if (bridge.phase === "over") return bridge.effects;
+  try {
+    handle(bridge, event);
+  } catch (error) {
+    failInternally(bridge, event, error);
+  }
+  return bridge.effects;
+}
+
+function handle(bridge: Bridge, event: Event): void {
+  switch (event.type) {
+    case "frame":
+      if (event.from === "client") fromClient(bridge, event);
+      else fromAgent(bridge, event.value, event.line);
+      break;
+    case "not-json":
+      if (bridge.pairing === "pass-through") forwardLine(bridge, "agent", event.line);
+      else toClient(bridge, failure(null, rpcError(ErrorCode.parseError, "a line is no JSON")));
+      break;
+    case "oversized":
+      oversized(bridge, event);
+      break;
+    case "timer":
+      timer(bridge, event.name);
+      break;
+    case "agent-restarted":
+      bridge.restarting?.();
+      break;
+    case "hosted":
+      hosted(bridge, event.call, event.outcome);
+      break;
+    case "terminal":
+      terminalChanged(bridge, event.sessionId, event.terminalId, event.change);
+      break;
+    case "recalled":
+      recalled(bridge, event.token, event.value);
+      break;
+    case "agent-exit":
+      agentExited(bridge, event);
+      break;
+    case "client-left":
+      bridge.clientLeft = true;
+      answerForClient(bridge);
+      farewell(bridge);
+      break;
+  }
+}
+
+/** A fault of the bridge's own must not end the conversation: it costs one frame, and whoever asked is told. */
+function failInternally(bridge: Bridge, event: Event, error: unknown): void {
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log(bridge, "error", "internal-error", { event: event.type, message });
+  if (event.type !== "frame" || event.from !== "client") return;
+  const id = asObject(event.value)["id"];
+  const open = isRequestId(id) ? bridge.clientRequests.get(id) : undefined;
+  if (isRequestId(id) && open !== undefined && open.agentId === undefined)
+    refuse(bridge, id, rpcError(ErrorCode.internalError, "acp-shift failed to handle this request; please report it"));
+}
+
+function timer(bridge: Bridge, timerName: string): void {
+  if (timerName === "handshake") return handshakeTimer(bridge);
+  if (timerName === "farewell") return farewell(bridge);
+  const [name = "", ...rest] = timerName.split(" ");
+  const session = bridge.sessions.get(rest.join(" "));
+  if (session === undefined) return;
+  if (name === "quiet") quietTimer(bridge, session);
+  else if (name === "unprompted") unpromptedTimer(bridge, session);
+  else turnTimer(bridge, session, name);
+}
+
+function fromClient(bridge: Bridge, event: Event & { type: "frame" }): void {
+  const { value, line } = event;
+  if (bridge.pairing === "pass-through" && !isRepeatedInitialize(bridge, value)) {
+    if (isObject(value) && isRequestId(value["id"]) && typeof value["method"] === "string") {
+      bridge.otherRequestSeen = true;
+      bridge.clientRequests.set(value["id"], { method: value["method"] });
+    }
+    return forwardLine(bridge, "agent", line);
+  }
+  if (!isObject(value) || value["jsonrpc"] !== "2.0") {
+    const message = Array.isArray(value) ? "batches are not part of ACP" : "not a JSON-RPC 2.0 message";
+    return invalid(bridge, message);
+  }
+  const { method, id } = value;
+  if (typeof method !== "string") return clientResponse(bridge, value);
+  if (!("id" in value)) return clientNotification(bridge, method, value["params"]);
+  if (!isRequestId(id)) return invalid(bridge, "a request id must be a string or an integer");
+  if (bridge.clientRequests.has(id)) return invalid(bridge, "the request id is still in use");
+  bridge.clientRequests.set(id, { method });
+  request(bridge, id, method, value["params"], event);
+}
+
+function request(bridge: Bridge, id: RequestId, method: string, params: unknown, event: Event): void {
+  if (bridge.agentExit !== undefined) return refuseWithoutAgent(bridge);
+  if (method === Method.initialize) return initialize(bridge, id, asObject(params));
+  if ((bridge.phase === "initializing" && bridge.clientAsksV1) || bridge.restarting !== undefined) {
+    bridge.pipelined.push({ id, event });
+    return;
+  }
+  if (bridge.phase !== "ready")
+    return refuse(bridge, id, rpcError(ErrorCode.invalidRequest, `initialize must be answered before ${method}`));
+  bridge.otherRequestSeen = true;
+  attempt(bridge, id, () => clientRequest(bridge, id, method, params));
+}
+
+/** A repeated `initialize` is the bridge's to answer, whatever the pairing. */
+function isRepeatedInitialize(bridge: Bridge, value: unknown): boolean {
+  return (
+    !bridge.otherRequestSeen && isObject(value) && value["method"] === Method.initialize && isRequestId(value["id"])
+  );
+}
+
+function clientNotification(bridge: Bridge, method: string, params: unknown): void {
+  if (bridge.phase !== "ready") return log(bridge, "debug", "notification-before-initialize", { method });
+  if (method === Method.sessionCancel) return cancelSession(bridge, params);
+  if (method === Method.cancelRequest) return cancelRequest(bridge, asObject(params));
+  if (method.startsWith("$/")) return log(bridge, "debug", "notification-ignored", { method });
+  toAgent(bridge, notification(method, params));
+}
+
+function cancelRequest(bridge: Bridge, params: JsonObject): void {
+  const { requestId } = params;
+  for (const session of bridge.sessions.values())
+    if (isRequestId(requestId) && cancelHeld(bridge, session, requestId)) return;
+  cancelFromClient(bridge, params);
+}
+
+function clientResponse(bridge: Bridge, value: JsonObject): void {
+  if (!("result" in value || "error" in value)) return invalid(bridge, "neither a request nor a response");
+  const call = settled(bridge.clientCalls, value["id"]);
+  if (call === undefined) return log(bridge, "debug", "answer-to-no-request", { from: "client", id: value["id"] });
+  answerAgent(
+    bridge,
+    call,
+    "error" in value ? failure(null, readError(value["error"])) : result(null, value["result"]),
+  );
+  personAnswered(bridge, call.sessionId);
+}
+
+function invalid(bridge: Bridge, message: string): void {
+  toClient(bridge, failure(null, rpcError(ErrorCode.invalidRequest, message)));
+}
+
+function fromAgent(bridge: Bridge, value: unknown, line: Uint8Array): void {
+  const frame = asObject(value);
+  const { method, id } = frame;
+  if (typeof method !== "string") return agentResponse(bridge, frame, line);
+  if (bridge.pairing === "pass-through") return forwardLine(bridge, "client", line);
+  if (bridge.phase !== "ready") {
+    log(bridge, "info", "frame-before-initialize", { from: "agent", method });
+    if ("id" in frame)
+      toAgent(
+        bridge,
+        failure(
+          isRequestId(id) ? id : null,
+          rpcError(ErrorCode.invalidRequest, "initialize has not been answered yet"),
+        ),
+      );
+    return;
+  }
+  const { paths } = bridge.options;
+  const received = frame["params"];
+  const params = paths !== undefined && isObject(received) ? paramsToClient(paths, method, received) : received;
+  if ("id" in frame) return agentRequest(bridge, isRequestId(id) ? id : null, method, params);
+  if (method === Method.sessionUpdate) return agentUpdate(bridge, params);
+  if (method === Method.cancelRequest) return cancelFromAgent(bridge, asObject(params));
+  if (method.startsWith("$/")) return log(bridge, "debug", "notification-ignored", { method });
+  if (method === Method.elicitationComplete && !isObject(bridge.clientCapabilities["elicitation"]))
+    return log(bridge, "info", "elicitation-not-offered", { method });
+  notifyClient(bridge, methodToClientV2(method, "notification"), params);
+}
+
+function notifyClient(bridge: Bridge, method: string, params: unknown): void {
+  const conformed = conformParams(bridge, method, params);
+  if (conformed.ok) toClient(bridge, notification(method, conformed.value));
+}
+
+function agentResponse(bridge: Bridge, frame: JsonObject, line: Uint8Array): void {
+  const { id } = frame;
+  const call = settled(bridge.agentCalls, id);
+  if (call !== undefined) {
+    const { paths } = bridge.options;
+    const value = frame["result"];
+    const ownPaths = paths !== undefined && isObject(value) ? resultToClient(paths, call.method, value) : value;
+    call.onAnswer(bridge, "error" in frame ? failure(null, readError(frame["error"])) : result(null, ownPaths));
+    resumePipelined(bridge);
+    return;
+  }
+  if (bridge.pairing === "pass-through") {
+    if (isRequestId(id)) bridge.clientRequests.delete(id);
+    return forwardLine(bridge, "client", line);
+  }
+  log(bridge, "warn", "answer-to-no-request", { from: "agent", id });
+}
+
+/** Once the agent can take it, what the client sent ahead goes through in the order it came. */
+function resumePipelined(bridge: Bridge): void {
+  if (bridge.phase === "initializing" || bridge.restarting !== undefined) return;
+  for (const { id, event } of bridge.pipelined.splice(0)) {
+    bridge.clientRequests.delete(id);
+    handle(bridge, event);
+  }
+}
+
+function forwardLine(bridge: Bridge, to: Side, line: Uint8Array): void {
+  bridge.effects.push({ type: "forward", to, line });
+}
+
+/**
+ * A line above the limit was drained. Whoever waits for it gets an error; a loss nobody would notice otherwise is told
+ * in a notice. The session lives on (docs/mapping.md §12).
+ */
+function oversized(bridge: Bridge, event: Event & { type: "oversized" }): void {
+  const { from, bytes, head } = event;
+  const error = rpcError(ErrorCode.internalError, `a message of ${bytes} bytes exceeds --max-frame`, { bytes });
+  log(bridge, "error", "frame-too-large", { from, bytes });
+  const { id, isRequest } = readFrameEnds(head, event.tail);
+  if (isRequest) {
+    if (id !== undefined) (from === "client" ? toClient : toAgent)(bridge, failure(id, error));
+    if (from === "agent") noticeLoss(bridge, head, bytes);
+  } else if (from === "client") {
+    const call = settled(bridge.clientCalls, id);
+    if (call !== undefined) {
+      answerAgent(bridge, call, failure(null, error));
+      personAnswered(bridge, call.sessionId);
+    } else if (bridge.pairing === "pass-through" && id !== undefined) toAgent(bridge, failure(id, error));
+  } else {
+    const call = settled(bridge.agentCalls, id);
+    if (call !== undefined) call.onAnswer(bridge, failure(null, error));
+    else if (id !== undefined) refuse(bridge, id, error);
+  }
+}
+
+function noticeLoss(bridge: Bridge, head: string, bytes: number): void {
+  for (const session of bridge.sessions.values()) {
+    if (!head.includes(JSON.stringify(session.id))) continue;
+    updateClient(bridge, session, {
+      sessionUpdate: "notice",
+      severity: "warning",
+      title: "A message of the agent was too large and is lost",
+      description: `It had ${bytes} bytes; --max-frame sets the limit.`,
+    });
+  }
+}

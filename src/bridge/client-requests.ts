@@ -1,0 +1,138 @@
+/**
+ * What the client asks of the agent: each v2 method, and what it becomes in v1 (docs/mapping.md §2–§4, §8, §9).
+ */
+import { ErrorCode, invalidParams, RequestFault, rpcError } from "../protocol/errors.ts";
+import type { RequestId } from "../protocol/frames.ts";
+import { asArray, asObject, asString, type JsonObject } from "../protocol/json.ts";
+import { Method } from "../protocol/methods.ts";
+import { configOptionsToV2, setConfigOptionToV1 } from "../translate/config-options.ts";
+import { errorToV2 } from "../translate/errors.ts";
+import { log } from "./effects.ts";
+import { restartAgent } from "./negotiate.ts";
+import { answer, answerAsIs, callAgent, refuse } from "./requests.ts";
+import { closeSession, deleteSession, listSessions, openSession, resumeSession, touch } from "./sessions.ts";
+import type { Bridge, Session } from "./state.ts";
+import { cancel, prompt } from "./turns.ts";
+
+type Handler = (bridge: Bridge, clientId: RequestId, params: JsonObject, method: string) => void;
+
+/** Every request of version 2 that is more than its v1 namesake. */
+const HANDLERS: Record<string, Handler> = {
+  [Method.authLogin]: login,
+  [Method.authLogout]: logout,
+  [Method.sessionNew]: (bridge, id, params, method) => openSession(bridge, id, method, params),
+  [Method.sessionFork]: (bridge, id, params, method) => openSession(bridge, id, method, params),
+  [Method.sessionList]: listSessions,
+  [Method.sessionResume]: resumeSession,
+  [Method.sessionClose]: closeSession,
+  [Method.sessionDelete]: deleteSession,
+  [Method.sessionPrompt]: sendPrompt,
+  [Method.sessionSetConfigOption]: setConfigOption,
+  [Method.sessionCancel]: (bridge, id, params) => {
+    // A notification by the book; some clients send it as a request, and wait.
+    cancelSession(bridge, params);
+    answerAsIs(bridge, id, {});
+  },
+  [Method.toolCallCancel]: notCancellable("toolCallId"),
+  [Method.terminalCancel]: notCancellable("terminalId"),
+};
+
+/**
+ * A request of the client's, in the upgrade pairing. Its params are checked against the v2 schema first.
+ *
+ * @throws RequestFault when the request is at fault; nothing has been sent then
+ */
+export function clientRequest(bridge: Bridge, clientId: RequestId, method: string, params: unknown): void {
+  const handler = Object.hasOwn(HANDLERS, method) ? HANDLERS[method] : undefined;
+  if (handler === undefined) return forward(bridge, clientId, method, params);
+  const schema = bridge.options.schemaV2();
+  const definition = schema.definitionOf("agent", method, "params");
+  // An unstable method, which the stable schema does not define.
+  if (definition === undefined) return handler(bridge, clientId, asObject(params), method);
+  const conformed = schema.conform(definition, params ?? {}, false);
+  if (!conformed.ok) throw invalidParams(conformed.fault);
+  if (conformed.dropped.length > 0) log(bridge, "info", "params-repaired", { method, dropped: conformed.dropped });
+  handler(bridge, clientId, asObject(conformed.value), method);
+}
+
+/** Passes a request on under another method name or none, and its answer back. */
+function forward(
+  bridge: Bridge,
+  clientId: RequestId,
+  method: string,
+  params: unknown,
+  onResult = (result: unknown) => answer(bridge, clientId, result),
+): void {
+  const sessionId = asString(asObject(params)["sessionId"]);
+  const agentId = callAgent(bridge, params, {
+    method,
+    sessionId,
+    onAnswer: (_, frame) => {
+      if ("error" in frame)
+        refuse(bridge, clientId, errorToV2(frame.error, sessionId === undefined ? { method } : { method, sessionId }));
+      else onResult(frame.result);
+    },
+  });
+  const open = bridge.clientRequests.get(clientId);
+  if (open !== undefined) open.agentId = agentId;
+}
+
+function login(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
+  forward(bridge, clientId, Method.authenticate, params, (result) => {
+    if (bridge.behaviour.restartAfterLogin) restartAgent(bridge, clientId, result);
+    else answer(bridge, clientId, result);
+  });
+}
+
+function logout(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
+  if (!bridge.offers?.logout) throw new RequestFault(rpcError(ErrorCode.internalError, "this agent cannot log out"));
+  forward(bridge, clientId, Method.logout, params);
+}
+
+function sendPrompt(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
+  if (asArray(params["prompt"]).length === 0) throw invalidParams("prompt must hold at least one content block");
+  const session = openSessionOf(bridge, params);
+  touch(bridge, session);
+  prompt(bridge, session, clientId, params);
+}
+
+function setConfigOption(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
+  const session = openSessionOf(bridge, params);
+  const call = setConfigOptionToV1(params, session.config);
+  const agentId = callAgent(bridge, call.params, {
+    method: call.method,
+    sessionId: session.id,
+    onAnswer: (_, frame) => {
+      if ("error" in frame) {
+        refuse(bridge, clientId, errorToV2(frame.error, { method: call.method, sessionId: session.id }));
+        return;
+      }
+      const { configOptions: list, ...rest } = asObject(frame.result);
+      session.config = Array.isArray(list) ? { ...session.config, configOptions: list } : call.apply(session.config);
+      answer(bridge, clientId, { ...rest, configOptions: configOptionsToV2(session.config) });
+    },
+  });
+  const open = bridge.clientRequests.get(clientId);
+  if (open !== undefined) open.agentId = agentId;
+}
+
+/** `session/cancel`; of a session the client has not opened there is nothing to cancel. */
+export function cancelSession(bridge: Bridge, params: unknown): void {
+  const session = bridge.sessions.get(asString(asObject(params)["sessionId"]) ?? "");
+  if (session !== undefined) cancel(bridge, session, asObject(params));
+  else log(bridge, "debug", "cancel-of-unknown-session");
+}
+
+function openSessionOf(bridge: Bridge, params: JsonObject): Session {
+  const sessionId = asString(params["sessionId"]) ?? "";
+  const session = bridge.sessions.get(sessionId);
+  if (session !== undefined) return session;
+  const message = "session not found: open it with session/new or session/resume first";
+  throw new RequestFault(rpcError(ErrorCode.resourceNotFound, message, { sessionId }));
+}
+
+function notCancellable(key: "toolCallId" | "terminalId"): Handler {
+  return (_, __, params) => {
+    throw invalidParams(`the agent cannot cancel this: it announced no such capability`, { [key]: params[key] });
+  };
+}

@@ -1,0 +1,88 @@
+/** The few ways in which the core acts: each adds to the effects of the current step. */
+import { type Frame, notification } from "../protocol/frames.ts";
+import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
+import { Method } from "../protocol/methods.ts";
+import type { Notes } from "../translate/notes.ts";
+import { keepUpdate } from "./memory.ts";
+import type { Bridge, Session } from "./state.ts";
+
+export function toClient(bridge: Bridge, frame: Frame): void {
+  bridge.effects.push({ type: "send", to: "client", frame });
+}
+
+export function toAgent(bridge: Bridge, frame: Frame): void {
+  bridge.effects.push({ type: "send", to: "agent", frame });
+}
+
+export function log(
+  bridge: Bridge,
+  level: "debug" | "info" | "warn" | "error",
+  event: string,
+  details: JsonObject = {},
+): void {
+  bridge.effects.push({ type: "log", level, event, details });
+}
+
+/** One record for each thing a translation lost or guessed. */
+export function logNotes(bridge: Bridge, notes: Notes, details: JsonObject): void {
+  for (const note of notes) log(bridge, "info", note.rule, { ...details, detail: note.detail });
+}
+
+export function setTimer(bridge: Bridge, name: string, ms: number): void {
+  bridge.effects.push({ type: "timer", name, ms });
+}
+
+export function clearTimer(bridge: Bridge, name: string): void {
+  bridge.effects.push({ type: "clear-timer", name });
+}
+
+/** Sends the client a session update, and keeps it where it is history the agent cannot tell again. */
+export function updateClient(bridge: Bridge, session: Session, update: JsonObject, params: JsonObject = {}): void {
+  const sent = sendUpdate(bridge, session, update, params);
+  if (sent !== undefined) keepUpdate(bridge, session, sent);
+}
+
+/**
+ * Sends the client a session update. What the agent's frame had beside `update` is kept. An update that is not valid
+ * v2 loses its bad optional parts, or is dropped with a record when a required part is bad (I3).
+ *
+ * @returns the update as it was sent
+ */
+export function sendUpdate(
+  bridge: Bridge,
+  session: Session,
+  update: JsonObject,
+  params: JsonObject = {},
+): JsonObject | undefined {
+  const full = { ...params, sessionId: session.id, update };
+  if (isPlainChunk(update) && (params["_meta"] === undefined || isObject(params["_meta"]))) {
+    toClient(bridge, notification(Method.sessionUpdate, full));
+    return update;
+  }
+  const conformed = bridge.options.schemaV2().conform("UpdateSessionNotification", full, true);
+  const details = { sessionId: session.id, kind: update["sessionUpdate"] };
+  if (!conformed.ok) {
+    log(bridge, "warn", "update-dropped", { ...details, fault: conformed.fault });
+    return undefined;
+  }
+  if (conformed.dropped.length > 0) log(bridge, "warn", "update-repaired", { ...details, dropped: conformed.dropped });
+  toClient(bridge, notification(Method.sessionUpdate, conformed.value));
+  return asObject(asObject(conformed.value)["update"]);
+}
+
+const CHUNKS = new Set<unknown>(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]);
+
+/** True for a text chunk with nothing in it that could be invalid: most traffic, sent without asking the schema. */
+function isPlainChunk(update: JsonObject): boolean {
+  const content = update["content"];
+  return (
+    CHUNKS.has(update["sessionUpdate"]) &&
+    typeof update["messageId"] === "string" &&
+    isObject(content) &&
+    content["type"] === "text" &&
+    typeof content["text"] === "string" &&
+    content["annotations"] === undefined &&
+    content["_meta"] === undefined &&
+    (update["_meta"] === undefined || isObject(update["_meta"]))
+  );
+}

@@ -1,0 +1,378 @@
+/**
+ * Message identity: which message a chunk belongs to, and under which id the client knows it (docs/mapping.md §5).
+ */
+import { isObject, type JsonObject, without } from "../protocol/json.ts";
+
+/** The three kinds of message; an id is unique within one kind (v2 prompt lifecycle, "Entity IDs"). */
+export type MessageKind = "user_message" | "agent_message" | "agent_thought";
+
+/** One message of the session, as the ledger remembers it. */
+export interface LedgerEntry {
+  kind: MessageKind;
+  id: string;
+  digest: Digest;
+}
+
+/** A running digest of a message's content: independent of how its text was cut into chunks. */
+export interface Digest {
+  a: number;
+  b: number;
+}
+
+interface CurrentMessage extends LedgerEntry {
+  /** True when the agent gave the id. */
+  given: boolean;
+  /** The length of all text so far, in UTF-16 units. */
+  length: number;
+  /** All content so far; kept only where the bridge has to tell it again. */
+  content: JsonObject[] | undefined;
+}
+
+/** A message that has ended, for now. */
+export interface FinishedMessage extends LedgerEntry {
+  content?: JsonObject[] | undefined;
+}
+
+/** A message put together from replayed chunks. */
+export interface ReplayedMessage {
+  kind: MessageKind;
+  id: string;
+  content: JsonObject[];
+  meta: JsonObject | undefined;
+  /** True for the rest of a message whose beginning was sent before: something stood between them on the timeline. */
+  continues: boolean;
+}
+
+interface GatheredMessage {
+  kind: MessageKind;
+  given: string | undefined;
+  /** The entry of the message it continues. */
+  begun: LedgerEntry | undefined;
+  content: JsonObject[];
+  meta: JsonObject | undefined;
+  digest: Digest;
+}
+
+interface Replay {
+  gathered: GatheredMessage | undefined;
+  /** For each kind, how much of the ledger has been passed. */
+  passed: Map<MessageKind, number>;
+  occurrences: Map<string, number>;
+  entries: LedgerEntry[];
+  /** Replayed messages whose id the agent gave, by kind and id. */
+  given: Map<string, LedgerEntry>;
+}
+
+/** What a session knows of its messages. */
+export interface Messages {
+  /** The message at the end of the timeline; undefined when something else took its place. */
+  current: CurrentMessage | undefined;
+  /** The last message of each kind, for chunks that take no place of their own. */
+  last: Map<MessageKind, CurrentMessage>;
+  /** A message of empty chunks only: it takes its place on the timeline with its first text. */
+  unplaced: CurrentMessage | undefined;
+  /** Messages by kind and the id the agent gave, or gave when it restated them. */
+  given: Map<string, CurrentMessage>;
+  ledger: LedgerEntry[];
+  /** Whether content is kept until its message ends. */
+  keepsContent: boolean;
+  /** Messages that changed and then lost their place, or ended, since they were last taken. */
+  finished: Set<FinishedMessage>;
+  /** What of the user's prompt the agent has not echoed yet. */
+  echo: { text: string; blocks: string[] } | undefined;
+  replay: Replay | undefined;
+}
+
+export function createMessages(): Messages {
+  return {
+    current: undefined,
+    last: new Map(),
+    unplaced: undefined,
+    given: new Map(),
+    ledger: [],
+    keepsContent: false,
+    finished: new Set(),
+    echo: undefined,
+    replay: undefined,
+  };
+}
+
+/** A new tool call, a new turn or an idle takes the current message's place on the timeline. */
+export function endMessage(messages: Messages): void {
+  replaceCurrent(messages, undefined);
+  messages.unplaced = undefined;
+}
+
+function replaceCurrent(messages: Messages, next: CurrentMessage | undefined): void {
+  if (messages.current !== undefined && messages.current !== next) messages.finished.add(messages.current);
+  messages.current = next;
+}
+
+/** The messages that ended since the last call, in the order they began to. */
+export function takeFinished(messages: Messages): FinishedMessage[] {
+  const finished = [...messages.finished];
+  messages.finished.clear();
+  return finished;
+}
+
+/** How a live chunk is to be sent: under an id, or not at all because it repeats a whole message. */
+export type Identity = { id: string } | { restates: string };
+
+/**
+ * The identity of a live chunk.
+ *
+ * @param given the agent's `messageId`, if it gave one
+ * @param mint makes a new id
+ * @param restated what to do with a whole message that repeats the current one under a new id
+ */
+export function identify(
+  messages: Messages,
+  kind: MessageKind,
+  given: string | undefined,
+  content: JsonObject,
+  mint: () => string,
+  restated: "keep" | "drop",
+): Identity {
+  const message = placeOf(messages, kind, given, content, restated);
+  if (typeof message === "string") return { restates: message };
+  if (message !== undefined) {
+    digest(message.digest, content);
+    message.length += textOf(content)?.length ?? 0;
+    if (message.content !== undefined) append(message.content, content);
+    if (message !== messages.current) messages.finished.add(message);
+    return { id: message.id };
+  }
+  const length = textOf(content)?.length ?? 0;
+  const entry: CurrentMessage = {
+    kind,
+    id: given ?? mint(),
+    digest: newDigest(),
+    given: given !== undefined,
+    length,
+    content: messages.keepsContent ? [content] : undefined,
+  };
+  digest(entry.digest, content);
+  messages.ledger.push(entry);
+  messages.last.set(kind, entry);
+  if (given !== undefined) messages.given.set(`${kind} ${given}`, entry);
+  // An empty chunk says nothing, so it takes nobody's place.
+  if (textOf(content) !== "" || messages.current === undefined) replaceCurrent(messages, entry);
+  else if (given === undefined) messages.unplaced = entry;
+  return { id: entry.id };
+}
+
+/** The message a chunk continues; undefined for a new one; a string for the id of the message it restates. */
+function placeOf(
+  messages: Messages,
+  kind: MessageKind,
+  given: string | undefined,
+  content: JsonObject,
+  restated: "keep" | "drop",
+): CurrentMessage | string | undefined {
+  const current = messages.current;
+  if (given === undefined) {
+    if (current?.kind === kind && !current.given) return current;
+    if (textOf(content) === "") return messages.last.get(kind);
+    if (messages.unplaced?.kind !== kind) return undefined;
+    replaceCurrent(messages, messages.unplaced);
+    messages.unplaced = undefined;
+    return messages.current;
+  }
+  const known = messages.given.get(`${kind} ${given}`);
+  if (known !== undefined) {
+    replaceCurrent(messages, known);
+    return known;
+  }
+  if (restated === "drop" && current?.kind === kind && isWhole(current, content)) {
+    messages.given.set(`${kind} ${given}`, current);
+    return current.id;
+  }
+  return undefined;
+}
+
+/** True when the content is all the text of the message, which may have come in pieces. */
+function isWhole(message: CurrentMessage, content: JsonObject): boolean {
+  if (message.length === 0 || message.length !== textOf(content)?.length) return false;
+  const whole = newDigest();
+  digest(whole, content);
+  return sameDigest(message.digest, whole);
+}
+
+/** Enters the user's own message, sent under a minted id, and expects the agent to echo it. */
+export function enterUserMessage(messages: Messages, id: string, prompt: readonly JsonObject[]): void {
+  const entry: LedgerEntry = { kind: "user_message", id, digest: newDigest() };
+  for (const block of prompt) digest(entry.digest, block);
+  messages.ledger.push(entry);
+  messages.finished.add(entry);
+  replaceCurrent(messages, undefined);
+  messages.echo = {
+    text: prompt.map((block) => textOf(block) ?? "").join(""),
+    blocks: prompt.filter((block) => textOf(block) === undefined).map(canonical),
+  };
+}
+
+/**
+ * Takes a user chunk for the agent's echo of the prompt when it continues what was sent.
+ *
+ * @returns true when the chunk is an echo and is not to be shown again
+ */
+export function absorbEcho(messages: Messages, content: JsonObject): boolean {
+  const echo = messages.echo;
+  if (echo === undefined) return false;
+  const text = textOf(content);
+  if (text !== undefined) {
+    if (!echo.text.startsWith(text)) return false;
+    echo.text = echo.text.slice(text.length);
+    return true;
+  }
+  const index = echo.blocks.indexOf(canonical(content));
+  if (index < 0) return false;
+  echo.blocks.splice(index, 1);
+  return true;
+}
+
+/** Begins reading a replay: from here on chunks are gathered into whole messages. */
+export function beginReplay(messages: Messages): void {
+  messages.replay = { gathered: undefined, passed: new Map(), occurrences: new Map(), entries: [], given: new Map() };
+  replaceCurrent(messages, undefined);
+}
+
+/**
+ * Adds a replayed chunk to the message it belongs to.
+ *
+ * @returns the message before it, now complete, if the chunk begins another
+ */
+export function gatherReplay(
+  messages: Messages,
+  kind: MessageKind,
+  given: string | undefined,
+  content: JsonObject,
+  meta: JsonObject | undefined,
+): ReplayedMessage | undefined {
+  const replay = messages.replay;
+  if (replay === undefined) return undefined;
+  const open = replay.gathered;
+  const continues = open !== undefined && open.kind === kind && open.given === given;
+  if (continues && !(isComplete(messages, replay, open) && textOf(content) !== "")) {
+    append(open.content, content);
+    digest(open.digest, content);
+    if (meta !== undefined) open.meta = { ...open.meta, ...meta };
+    return undefined;
+  }
+  const complete = finishReplayed(messages);
+  const begun = given === undefined ? undefined : replay.given.get(`${kind} ${given}`);
+  replay.gathered = { kind, given, begun, content: [content], meta, digest: begun?.digest ?? newDigest() };
+  digest(replay.gathered.digest, content);
+  return complete;
+}
+
+/** True when what was gathered is all of the message that comes next in the ledger: what follows is another one. */
+function isComplete({ ledger }: Messages, replay: Replay, { kind, digest }: GatheredMessage): boolean {
+  let index = replay.passed.get(kind) ?? 0;
+  while (index < ledger.length && ledger[index]?.kind !== kind) index++;
+  const next = ledger[index];
+  return next !== undefined && sameDigest(next.digest, digest);
+}
+
+/** Completes the message being gathered: something else follows it on the timeline. */
+export function finishReplayed(messages: Messages): ReplayedMessage | undefined {
+  const replay = messages.replay;
+  const open = replay?.gathered;
+  if (replay === undefined || open === undefined) return undefined;
+  replay.gathered = undefined;
+  const { kind, given, begun, content, meta } = open;
+  if (begun !== undefined) return { kind, id: begun.id, content, meta, continues: true };
+  const entry: LedgerEntry = { kind, id: replayedId(messages, replay, open), digest: open.digest };
+  replay.entries.push(entry);
+  if (given !== undefined) replay.given.set(`${kind} ${given}`, entry);
+  return { kind, id: entry.id, content, meta, continues: false };
+}
+
+/** Ends the replay. The ledger now follows the replayed order; entries that were not replayed are kept behind it. */
+export function endReplay(messages: Messages): void {
+  const replay = messages.replay;
+  if (replay === undefined) return;
+  const replayed = new Set(replay.entries.map((entry) => `${entry.kind} ${entry.id}`));
+  messages.ledger = [
+    ...replay.entries,
+    ...messages.ledger.filter((entry) => !replayed.has(`${entry.kind} ${entry.id}`)),
+  ];
+  messages.replay = undefined;
+}
+
+/** The id the message had before: the next unused ledger entry with its content; else the agent's; else a derived one. */
+function replayedId(messages: Messages, replay: Replay, message: GatheredMessage): string {
+  const { ledger } = messages;
+  for (let index = replay.passed.get(message.kind) ?? 0; index < ledger.length; index++) {
+    const entry = ledger[index];
+    if (entry?.kind !== message.kind || !sameDigest(entry.digest, message.digest)) continue;
+    replay.passed.set(message.kind, index + 1);
+    return entry.id;
+  }
+  if (message.given !== undefined) return message.given;
+  const content = digestText(message.digest);
+  const key = `${message.kind} ${content}`;
+  const occurrence = (replay.occurrences.get(key) ?? 0) + 1;
+  replay.occurrences.set(key, occurrence);
+  return `r_${content}_${occurrence}`;
+}
+
+/** Appends a block to a message; text that only continues text becomes one block with it. */
+function append(content: JsonObject[], block: JsonObject): void {
+  const last = content.at(-1);
+  if (last !== undefined && isPlainText(last) && isPlainText(block)) {
+    content[content.length - 1] = { ...last, text: `${last["text"]}${block["text"]}` };
+  } else {
+    content.push(block);
+  }
+}
+
+function isPlainText(block: JsonObject): boolean {
+  return textOf(block) !== undefined && Object.keys(block).length === 2;
+}
+
+function textOf(block: JsonObject): string | undefined {
+  return block["type"] === "text" && typeof block["text"] === "string" ? block["text"] : undefined;
+}
+
+/** A block as text that depends neither on optional decoration the agent may drop or add, nor on the order of fields. */
+function canonical(block: JsonObject): string {
+  const resource = block["resource"];
+  const bare = without(block, "annotations", "_meta");
+  return JSON.stringify(isObject(resource) ? { ...bare, resource: without(resource, "_meta") } : bare, sortFields);
+}
+
+function sortFields(_: string, value: unknown): unknown {
+  return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+}
+
+function newDigest(): Digest {
+  return { a: 0x811c9dc5, b: 0x9e3779b9 };
+}
+
+function digest(into: Digest, block: JsonObject): void {
+  const text = textOf(block) ?? canonical(block);
+  let { a, b } = into;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    a = Math.imul(a ^ unit, 0x01000193);
+    b = Math.imul(b ^ unit, 0x85ebca6b) + 1;
+  }
+  into.a = a;
+  into.b = b;
+}
+
+function sameDigest(one: Digest, other: Digest): boolean {
+  return one.a === other.a && one.b === other.b;
+}
+
+/** A digest as text, for ids and for keeping. */
+export function digestText(value: Digest): string {
+  return `${(value.a >>> 0).toString(36)}.${(value.b >>> 0).toString(36)}`;
+}
+
+/** The digest that {@link digestText} wrote. */
+export function readDigest(text: string): Digest {
+  const [a = "", b = ""] = text.split(".");
+  return { a: Number.parseInt(a, 36) | 0, b: Number.parseInt(b, 36) | 0 };
+}

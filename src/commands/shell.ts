@@ -1,0 +1,367 @@
+import { randomBytes } from "node:crypto";
+import { createRequire } from "node:module";
+import { basename } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { step } from "../bridge/bridge.ts";
+import type { Effect, Event, Side } from "../bridge/events.ts";
+import { type AgentBehaviour, createBridge } from "../bridge/state.ts";
+import { applyProfile, findProfile, loadProfiles } from "../config/profiles.ts";
+import type { Settings } from "../config/settings.ts";
+import { UsageError } from "../config/usage-error.ts";
+import type { Logger } from "../logging.ts";
+import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/json.ts";
+import { type ProtocolSchema, readSchema } from "../protocol/schema.ts";
+import { readTextFile, writeTextFile } from "../services/files.ts";
+import { createTerminals, type HostedTerminals, type TerminalHandlers } from "../services/terminals.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { type PathMap, parsePathMap } from "../translate/path-map.ts";
+import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
+import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
+import { createLineSplitter, type Line, type LineSplitter } from "../transport/lines.ts";
+import { createOutput, type Output } from "../transport/output.ts";
+
+/** What a shell is made of: one agent to run, one client to speak with. */
+export interface ShellOptions {
+  settings: Settings;
+  agent: { command: string; args: string[] };
+  client: { input: Readable; output: Writable };
+  log: Logger;
+  /** Where the agent's stderr and messages for the person go, line by line. */
+  tell(text: string): void;
+  /** Sees every frame of the agent's before it is handled. */
+  onAgentFrame?(frame: JsonObject): void;
+}
+
+/** A running bridge. */
+export interface Shell {
+  /** The exit status, once the agent is gone and all output has been handed over. */
+  readonly ended: Promise<number>;
+  /** Ends the agent as if the client had left. */
+  stop(): void;
+  /** Kills the agent with everything it started. */
+  kill(): void;
+}
+
+/** How much of a line that is no frame goes to the log, in characters; all of it goes to stderr. */
+const LOGGED_NOISE = 1000;
+
+/**
+ * Runs an agent and bridges between it and one client: the world round the synchronous core. Bytes become lines, lines
+ * become events; effects become bytes and timers. A reader that is slow pauses the other side.
+ */
+export function startShell(options: ShellOptions): Shell {
+  const { settings, agent, client, log } = options;
+  const timers = new Map<string, NodeJS.Timeout>();
+  const ladder = { termAfterMs: settings.termAfter, killAfterMs: settings.killAfter };
+  let resolve: (status: number) => void = () => {};
+  const ended = new Promise<number>((settle) => {
+    resolve = settle;
+  });
+
+  let store: Store | undefined;
+  let terminals: HostedTerminals | undefined;
+  let abandonClient: () => void = () => {};
+  const clientAbandoned = new Promise<void>((settle) => {
+    abandonClient = settle;
+  });
+
+  const bridge = createBridge({
+    agentCommand: [agent.command, ...agent.args],
+    agentProtocol: settings.agentProtocol,
+    handshakeTimeout: settings.handshakeTimeout,
+    acceptWindow: settings.acceptWindow,
+    cancelTimeout: settings.cancelTimeout,
+    promptQueue: settings.promptQueue,
+    unprompted: settings.unprompted,
+    stallNotice: settings.stallNotice,
+    remembers: settings.stateDir !== undefined,
+    hosts: { terminals: settings.host.includes("terminal"), files: settings.host.includes("fs") },
+    paths: pathsOf(settings),
+    settle: settings.settle,
+    restatedMessages: settings.restatedMessages,
+    restartAfterLogin: settings.restartAfterLogin,
+    runId: randomBytes(5).toString("hex"),
+    timeOrigin: performance.timeOrigin,
+    behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
+    schemaV2: loadSchemaV2,
+    agentStderr: () => child.stderrTail(),
+  });
+
+  const clientOutput = createOutput(client.output, {
+    onDrain: () => {
+      child.resumeStdout();
+      terminals?.resume();
+    },
+    onBroken: () => clientLeft(),
+  });
+  let child: AgentProcess;
+  let agentSplitter: LineSplitter;
+  let agentOutput: Output;
+  runAgent();
+
+  function runAgent(): void {
+    const splitter = createLineSplitter(settings.maxFrame);
+    agentSplitter = splitter;
+    // What an agent that was replaced still says is nobody's business.
+    const whileCurrent = (act: () => void) => {
+      if (agentSplitter === splitter) act();
+    };
+    child = startAgent(
+      { ...agent, env: process.env, cwd: process.cwd(), ladder },
+      {
+        onStdout: (chunk) => whileCurrent(() => agentLines(splitter.push(chunk))),
+        onStdoutEnd: () => whileCurrent(() => agentLines(splitter.end())),
+        onStderrLine: options.tell,
+        onExit: (exit) => whileCurrent(() => dispatch({ type: "agent-exit", ...exit })),
+      },
+    );
+    agentOutput = createOutput(child.stdin, {
+      onDrain: () => client.input.resume(),
+      onBroken: (error) => log.debug("agent-input-broken", { message: error.message }),
+    });
+  }
+
+  async function restartAgent(): Promise<void> {
+    const former = child;
+    agentSplitter = createLineSplitter(settings.maxFrame);
+    void agentOutput.flush();
+    await former.stop(ladder);
+    if (left) return dispatch({ type: "agent-exit", code: 0, signal: null });
+    runAgent();
+    dispatch({ type: "agent-restarted" });
+  }
+
+  function dispatch(event: Event): void {
+    for (const effect of step(bridge, event, performance.now())) perform(effect);
+  }
+
+  function outputOf(side: Side): Output {
+    return side === "client" ? clientOutput : agentOutput;
+  }
+
+  function perform(effect: Effect): void {
+    switch (effect.type) {
+      case "send":
+        outputOf(effect.to).write(JSON.stringify(effect.frame));
+        break;
+      case "forward":
+        outputOf(effect.to).write(effect.line);
+        break;
+      case "timer":
+        clearTimeout(timers.get(effect.name));
+        timers.set(
+          effect.name,
+          setTimeout(() => {
+            timers.delete(effect.name);
+            dispatch({ type: "timer", name: effect.name });
+          }, effect.ms),
+        );
+        break;
+      case "clear-timer":
+        clearTimeout(timers.get(effect.name));
+        timers.delete(effect.name);
+        break;
+      case "log":
+        log[effect.level](effect.event, effect.details);
+        break;
+      case "restart-agent":
+        void restartAgent();
+        break;
+      case "keep":
+        storeOf(effect.agent)?.append(effect.sessionId, effect.record);
+        break;
+      case "forget":
+        void storeOf(effect.agent)?.forget(effect.sessionId);
+        break;
+      case "recall":
+        void recall(effect);
+        break;
+      case "host":
+        void serve(effect);
+        break;
+      case "end-terminals":
+        terminals?.closeSession(effect.sessionId);
+        break;
+      case "say":
+        options.tell(effect.text);
+        break;
+      case "done":
+        void finish(effect.status);
+        break;
+    }
+  }
+
+  function storeOf(agentName: string): Store | undefined {
+    if (settings.stateDir === undefined) return undefined;
+    store ??= openStore({
+      directory: settings.stateDir,
+      agent: agentName,
+      limitBytes: settings.stateLimit,
+      now: () => new Date(),
+      onFault: (error) => log.error("state-fault", { message: error.message }),
+    });
+    return store;
+  }
+
+  async function recall({ agent: agentName, sessionId, token }: Effect & { type: "recall" }): Promise<void> {
+    const kept = storeOf(agentName);
+    const value = sessionId === undefined ? await kept?.list() : await kept?.read(sessionId);
+    dispatch({ type: "recalled", token, value });
+  }
+
+  async function serve({ call, method, params, roots, terminalId }: Effect & { type: "host" }): Promise<void> {
+    const outcome = await hostedOutcome(() => {
+      if (method === "fs/read_text_file") return readTextFile(params, roots);
+      if (method === "fs/write_text_file") return writeTextFile(params, roots);
+      terminals ??= createTerminals(terminalHandlers, ladder);
+      switch (method) {
+        case "terminal/create":
+          terminals.create(terminalId ?? "", params, { cwd: roots[0] ?? process.cwd() });
+          return {};
+        case "terminal/output":
+          return terminals.output(params);
+        case "terminal/wait_for_exit":
+          return terminals.waitForExit(params);
+        case "terminal/kill":
+          return terminals.kill(params);
+        case "terminal/release":
+          return terminals.release(params);
+        default:
+          throw new RequestFault(rpcError(ErrorCode.methodNotFound, `${method} is not known here`));
+      }
+    });
+    dispatch({ type: "hosted", call, outcome });
+  }
+
+  const terminalHandlers: TerminalHandlers = {
+    onOutput(sessionId, terminalId, bytes) {
+      const data = Buffer.from(bytes).toString("base64");
+      dispatch({ type: "terminal", sessionId, terminalId, change: { data } });
+      if (clientOutput.full) terminals?.pause();
+    },
+    onExit(sessionId, terminalId, { exitCode, signal }) {
+      dispatch({ type: "terminal", sessionId, terminalId, change: { exitStatus: { exitCode, signal } } });
+    },
+  };
+
+  const clientSplitter = createLineSplitter(settings.maxFrame);
+
+  function clientLines(lines: Line[]): void {
+    for (const line of lines) {
+      if ("oversized" in line) {
+        dispatch({ type: "oversized", from: "client", bytes: line.oversized, head: line.head, tail: line.tail });
+        continue;
+      }
+      const decoded = decodeClientLine(line.bytes);
+      if ("fault" in decoded) dispatch({ type: "not-json", line: line.bytes });
+      else dispatch({ type: "frame", from: "client", value: decoded.value, line: line.bytes });
+    }
+    if (agentOutput.full) client.input.pause();
+  }
+
+  function agentLines(lines: Line[]): void {
+    for (const line of lines) {
+      if ("oversized" in line) {
+        dispatch({ type: "oversized", from: "agent", bytes: line.oversized, head: line.head, tail: line.tail });
+        continue;
+      }
+      const { frames, noise, recovered } = decodeAgentLine(line.bytes);
+      for (const text of noise) {
+        options.tell(text);
+        log.warn("agent-noise", { text: text.slice(0, LOGGED_NOISE) });
+      }
+      if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
+      for (const frame of frames) {
+        options.onAgentFrame?.(frame.value);
+        dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line });
+      }
+    }
+    if (clientOutput.full) child.pauseStdout();
+  }
+
+  let left = false;
+
+  function clientLeft(): void {
+    left = true;
+    // A client that left, or never reads, is owed only so much patience.
+    setTimeout(abandonClient, settings.termAfter + settings.killAfter).unref();
+    dispatch({ type: "client-left" });
+    void agentOutput.flush();
+    void child.stop(ladder);
+  }
+
+  client.input.on("data", (chunk: Buffer) => clientLines(clientSplitter.push(chunk)));
+  client.input.on("end", () => {
+    clientLines(clientSplitter.end());
+    clientLeft();
+  });
+  client.input.on("error", () => clientLeft());
+
+  async function finish(status: number): Promise<void> {
+    for (const timer of timers.values()) clearTimeout(timer);
+    client.input.removeAllListeners("data").pause().destroy();
+    void agentOutput.flush();
+    await Promise.all([child.stop(ladder), terminals?.closeAll()]);
+    await Promise.race([store?.close(), patience(settings.killAfter)]);
+    await Promise.race([clientOutput.flush(), clientAbandoned]);
+    resolve(status);
+  }
+
+  return {
+    ended,
+    stop: clientLeft,
+    kill() {
+      child.killNow();
+      terminals?.killNow();
+    },
+  };
+}
+
+/** What a hosted service did, or why it could not. */
+async function hostedOutcome(
+  act: () => JsonObject | Promise<JsonObject>,
+): Promise<{ result: JsonObject } | { error: RpcError }> {
+  try {
+    return { result: await act() };
+  } catch (fault) {
+    if (fault instanceof RequestFault) return { error: fault.error };
+    return { error: rpcError(ErrorCode.internalError, fault instanceof Error ? fault.message : String(fault)) };
+  }
+}
+
+/** @throws UsageError when an entry of `--map` cannot be used */
+function pathsOf(settings: Settings): PathMap | undefined {
+  if (settings.map === undefined) return undefined;
+  try {
+    return parsePathMap(settings.map);
+  } catch (error) {
+    throw new UsageError(`--map: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Resolves after that long, without keeping the process alive. */
+function patience(ms: number): Promise<void> {
+  return new Promise((settle) => setTimeout(settle, ms).unref());
+}
+
+/** What the user chose, else what the profile for this agent says, else the defaults. */
+function behaviourOf(
+  settings: Settings,
+  command: string,
+  agentInfoName: string | undefined,
+  log: Logger,
+): AgentBehaviour {
+  const profile = findProfile(loadProfiles(), { named: settings.profile, agentInfoName, command: basename(command) });
+  if (profile === undefined) return settings;
+  log.info("profile", { profile: profile.name, agent: agentInfoName });
+  return applyProfile(settings, profile);
+}
+
+let schemaV2: ProtocolSchema | undefined;
+
+/** Reads the schema of the pinned SDK when the first frame needs it. */
+function loadSchemaV2(): ProtocolSchema {
+  schemaV2 ??= readSchema(createRequire(import.meta.url)("@agentclientprotocol/sdk/schema/v2/schema.json"));
+  return schemaV2;
+}

@@ -1,0 +1,185 @@
+import { resolve } from "node:path";
+import type { SettingName } from "./settings.ts";
+import { parseDuration, parseSize, shown } from "./units.ts";
+import { UsageError } from "./usage-error.ts";
+
+/**
+ * What a value means: `duration` resolves to milliseconds, `size` to bytes, `path` to an absolute path, `list` to texts
+ * (given several times, or as a JSON list; commas between them in the environment).
+ */
+export type OptionKind = "duration" | "size" | "count" | "choice" | "boolean" | "path" | "string" | "list";
+
+export interface Option {
+  kind: OptionKind;
+  /** One line for `--help`. */
+  description: string;
+  /** The values of a `choice`. */
+  choices?: readonly string[];
+  /** The least and the greatest value, in the unit the kind resolves to, each with how to write it. */
+  min?: { value: number; written: string };
+  max?: { value: number; written: string };
+  /** A profile may set it (docs/mapping.md §5 and §9). */
+  byProfile?: true;
+}
+
+/**
+ * Every option, once: the command line, the environment, the configuration file, the profiles and `--help` are all read
+ * from this table. Its order is that of `--help`. Defaults are in config/default.json.
+ */
+export const options: Readonly<Record<SettingName, Option>> = {
+  agentProtocol: {
+    kind: "choice",
+    choices: ["auto", "1", "2"],
+    description: "Protocol version to ask the agent for; auto: the newest it speaks",
+  },
+  handshakeTimeout: {
+    kind: "duration",
+    min: { value: 1, written: "1ms" },
+    description: "How long the agent may take to answer initialize",
+  },
+  acceptWindow: {
+    kind: "duration",
+    description: "How long a prompt waits for the agent's first sign of life before it counts as accepted; 0: at once",
+  },
+  settle: {
+    kind: "duration",
+    byProfile: true,
+    description: "How long the agent must be quiet after its prompt result before the session is idle; 0: at once",
+  },
+  restatedMessages: {
+    kind: "choice",
+    choices: ["keep", "drop"],
+    byProfile: true,
+    description: "What to do with a message the agent streamed and then sends whole once more under another id",
+  },
+  restartAfterLogin: {
+    kind: "boolean",
+    byProfile: true,
+    description: "Start the agent afresh after a login, for agents that take it up only then",
+  },
+  cancelTimeout: {
+    kind: "duration",
+    description: "How long a cancelled turn waits for the agent before it is reported as cancelled; 0: for ever",
+  },
+  promptQueue: { kind: "count", description: "How many prompts of one session are held while a turn runs" },
+  unprompted: {
+    kind: "choice",
+    choices: ["pass", "running"],
+    description: "How content that comes while no prompt runs is shown: as it is, or between running and idle",
+  },
+  stallNotice: {
+    kind: "duration",
+    description: "After how long a silence of a working agent the client gets a notice; 0: never",
+  },
+  host: {
+    kind: "choice",
+    choices: ["none", "terminal", "fs", "terminal,fs"],
+    description: "What to do for the agent in the client's stead: run its terminals, read and write its files",
+  },
+  map: {
+    kind: "list",
+    description: "CLIENT=AGENT: a directory's path as the client and as the agent has it; may be given several times",
+  },
+  stateDir: {
+    kind: "path",
+    description: "Directory that keeps sessions and message ids beyond this run; not given: nothing is kept",
+  },
+  stateLimit: {
+    kind: "size",
+    min: { value: 1024 ** 2, written: "1MiB" },
+    description: "How large the state directory may grow before the sessions longest unused are dropped",
+  },
+  maxFrame: {
+    kind: "size",
+    min: { value: 1024, written: "1KiB" },
+    // The longest string Node can hold is a little under 512 MiB.
+    max: { value: 511 * 1024 ** 2, written: "511MiB" },
+    description: "Longest line either side may send; a longer one is skipped and reported",
+  },
+  termAfter: {
+    kind: "duration",
+    description: "How long the agent may take to leave once its input is closed, before SIGTERM",
+  },
+  killAfter: { kind: "duration", description: "How long it may then take before SIGKILL" },
+  ttyPassthrough: {
+    kind: "boolean",
+    description: "On a terminal, hand it to the agent (for its login) instead of speaking the protocol",
+  },
+  profile: {
+    kind: "string",
+    description: "Profile of a known agent to use; none: no profile; not given: the one that matches the agent",
+  },
+  logLevel: {
+    kind: "choice",
+    choices: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
+    description: "Least severe log records to write",
+  },
+  logFile: { kind: "path", description: "File to append log records to (mode 0600); not given: standard error" },
+};
+
+export const settingNames = Object.keys(options) as SettingName[];
+
+/** `handshakeTimeout` → `handshake-timeout`: the name on the command line and in every JSON file. */
+export function optionName(setting: SettingName): string {
+  return setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export const optionNames = settingNames.map(optionName);
+
+/** `handshake-timeout` → `ACP_SHIFT_HANDSHAKE_TIMEOUT`. */
+export function variableName(option: string): string {
+  return `ACP_SHIFT_${option.replaceAll("-", "_").toUpperCase()}`;
+}
+
+/**
+ * Reads a value as a person wrote it: text from the command line or the environment, a JSON value from a file.
+ * @param directory what a relative path is relative to
+ * @returns milliseconds, bytes, a number, a boolean, an absolute path or text, by the option's kind
+ * @throws UsageError that says what is expected, without saying where it was written
+ */
+export function readValue(option: Option, written: unknown, directory: string): number | boolean | string | string[] {
+  switch (option.kind) {
+    case "duration":
+      return within(option, parseDuration(written), written);
+    case "size":
+      return within(option, parseSize(written), written);
+    case "count":
+      if (!/^\d{1,9}$/.test(textOf(written) ?? "")) throw unexpected("a whole number", written);
+      return within(option, Number(written), written);
+    case "choice": {
+      const choice = textOf(written) ?? "";
+      if (!option.choices?.includes(choice)) throw unexpected(`one of ${option.choices?.join(", ")}`, written);
+      return choice;
+    }
+    case "boolean":
+      if (written === true || written === "true" || written === "1") return true;
+      if (written === false || written === "false" || written === "0") return false;
+      throw unexpected("true or false", written);
+    case "path":
+      if (typeof written !== "string" || written === "") throw unexpected("a path", written);
+      return resolve(directory, written);
+    case "string":
+      if (typeof written !== "string" || written === "") throw unexpected("a name", written);
+      return written;
+    case "list": {
+      const entries = typeof written === "string" ? written.split(",") : written;
+      if (!Array.isArray(entries) || !entries.every((entry) => typeof entry === "string" && entry !== ""))
+        throw unexpected("a list of texts", written);
+      return entries;
+    }
+  }
+}
+
+function textOf(written: unknown): string | undefined {
+  return typeof written === "string" || typeof written === "number" ? String(written) : undefined;
+}
+
+function within(option: Option, value: number, written: unknown): number {
+  if (option.min && value < option.min.value) throw unexpected(`at least ${option.min.written}`, written);
+  if (option.max && value > option.max.value) throw unexpected(`at most ${option.max.written}`, written);
+  return value;
+}
+
+function unexpected(expectation: string, written: unknown): UsageError {
+  return new UsageError(`expected ${expectation}, found ${shown(written)}`);
+}

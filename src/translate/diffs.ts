@@ -1,0 +1,258 @@
+import { structuredPatch } from "diff/lib/patch/create.js";
+import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import type { Notes } from "./notes.ts";
+import { resolvePath } from "./paths.ts";
+
+/**
+ * Translated diffs by a hash of what they were made from, so that a diff an agent sends again and again is made once.
+ * The caller owns the map and bounds it.
+ */
+export type DiffMemo = Map<string, JsonObject>;
+
+/** Where a diff was found. */
+export interface DiffOrigin {
+  /** The session's directory, for relative paths. */
+  cwd: string;
+  /** The `locations` of the tool call, for the position of fragments. */
+  locations: unknown;
+}
+
+/** The most diffs a memo holds: agents repeat those of the tool call at hand, not those of long ago. */
+const MAX_DIFFS_KEPT = 32;
+
+/** The most characters old and new text may have together; a larger diff is shown without its patch. */
+export const MAX_DIFF_CHARS = 1024 * 1024;
+
+/** The most lines old and new text may have together, likewise. */
+export const MAX_DIFF_LINES = 50_000;
+
+/**
+ * The most changed lines that are looked for when both texts have content. The time needed grows with the square; this
+ * many take some tens of milliseconds. It is counted in lines so that a recorded conversation gives the same frames on
+ * every machine.
+ */
+export const MAX_CHANGED_LINES = 1000;
+
+/** The backstop on a machine where even that takes long, in milliseconds. */
+export const MAX_DIFF_MS = 250;
+
+const CONTEXT_LINES = 3;
+const NO_FINAL_NEWLINE = "\\ No newline at end of file";
+
+type Operation = "add" | "delete" | "modify";
+interface Hunk {
+  oldStart: number;
+  oldLines: number;
+  newStart: number;
+  newLines: number;
+  lines: string[];
+}
+
+/**
+ * A v1 diff as v2 has it (docs/mapping.md §6, schema v2 `Diff`): one change, and a git patch where one can be made.
+ *
+ * `oldText` null, absent or empty adds the file; `newText` absent, or `_meta.kind` "delete", deletes it. The patch is
+ * left out, with the note `diff-without-patch`, when a text is binary (has a NUL), too large or too costly to compare,
+ * or when what was deleted is not known; and, without a note, when nothing changed. A diff without a path is returned
+ * as it is.
+ *
+ * `oldText` may be only the edited fragment of a file. It is taken for one when a location of that file names a line L
+ * above 1 and, reading `oldText` as the whole file, L is behind its end or no hunk covers L. Line 1 of the fragment is
+ * then line L of the file, and a fragment's missing final newline means nothing.
+ */
+export function diffToV2(diff: JsonObject, origin: DiffOrigin, memo: DiffMemo, notes: Notes): JsonObject {
+  const { path, oldText, newText } = diff;
+  if (typeof path !== "string" || !isTextOrAbsent(oldText) || !isTextOrAbsent(newText)) return diff;
+  const located = lineOf(path, origin);
+  const operation = operationOf(diff, located);
+  // Only an edit can be of a fragment; a file is added and deleted as a whole.
+  const line = operation === "modify" ? located : 1;
+  const absolute = resolvePath(origin.cwd, path);
+  const before = operation === "add" ? "" : asString(oldText);
+  const after = operation === "delete" ? "" : asString(newText);
+  const key = [operation, line, hashOf(before), hashOf(after), absolute].join(" ");
+  const known = memo.get(key);
+  const made = known ?? makeDiff(operation, absolute, before, after, line, notes);
+  if (known === undefined) {
+    if (memo.size >= MAX_DIFFS_KEPT) memo.clear();
+    memo.set(key, made);
+  }
+  return { ...without(diff, "path", "oldText", "newText"), ...made };
+}
+
+function isTextOrAbsent(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || typeof value === "string";
+}
+
+function operationOf(diff: JsonObject, line: number): Operation {
+  const kind = isObject(diff._meta) ? asString(diff._meta.kind) : undefined;
+  const { oldText, newText } = diff;
+  const absent = (text: unknown) => text === undefined || text === null;
+  if (kind === "delete") return "delete";
+  if (absent(newText)) return absent(oldText) ? "modify" : "delete";
+  if (absent(oldText)) return "add";
+  // Many agents write "" for a file that did not exist. It is an insertion when they say so.
+  return oldText === "" && (kind === undefined || kind === "add") && line === 1 ? "add" : "modify";
+}
+
+/** The line a location names for the file, 1 when none does. */
+function lineOf(path: string, origin: DiffOrigin): number {
+  const absolute = resolvePath(origin.cwd, path);
+  for (const location of asArray(origin.locations)) {
+    if (!isObject(location) || typeof location.path !== "string" || !Number.isSafeInteger(location.line)) continue;
+    if (resolvePath(origin.cwd, location.path) === absolute) return Math.max(1, Number(location.line));
+  }
+  return 1;
+}
+
+function makeDiff(
+  operation: Operation,
+  path: string,
+  before: string | undefined,
+  after: string | undefined,
+  line: number,
+  notes: Notes,
+): JsonObject {
+  const binary = before?.includes("\0") || after?.includes("\0");
+  const changes = [{ operation, path, fileType: binary ? "binary" : "text" }];
+  const withoutPatch = (detail: string): JsonObject => {
+    notes.push({ rule: "diff-without-patch", detail: `${path}: ${detail}` });
+    return { type: "diff", changes };
+  };
+  if (before === undefined || after === undefined) return withoutPatch("the agent did not send the text");
+  if (binary) return withoutPatch("binary content");
+  if (before.length + after.length > MAX_DIFF_CHARS || lineCount(before) + lineCount(after) > MAX_DIFF_LINES) {
+    return withoutPatch("too large to compare");
+  }
+  if (operation === "modify" && before === after) return { type: "diff", changes };
+  const hunks = hunksOf(before, after, line);
+  if (hunks === undefined) return withoutPatch("too costly to compare");
+  if (operation === "modify" && hunks.length === 0) return { type: "diff", changes };
+  return { type: "diff", changes, patch: { format: "git_patch", text: gitPatch(operation, path, hunks) } };
+}
+
+/** The hunks between two texts, moved to `line` when the texts are a fragment; undefined when too costly. */
+function hunksOf(before: string, after: string, line: number): Hunk[] | undefined {
+  if (line > 1 && line > lineCount(before)) return fragmentHunks(before, after, line);
+  const hunks = compare(before, after);
+  if (hunks === undefined || line === 1 || hunks.some((hunk) => covers(hunk, line))) return hunks;
+  return fragmentHunks(before, after, line);
+}
+
+function fragmentHunks(before: string, after: string, line: number): Hunk[] | undefined {
+  return compare(closed(before), closed(after))?.map((hunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + line - 1,
+    newStart: hunk.newStart + line - 1,
+  }));
+}
+
+function compare(before: string, after: string): Hunk[] | undefined {
+  if (before === "" || after === "") return wholeText(before, after);
+  const options = { context: CONTEXT_LINES, maxEditLength: MAX_CHANGED_LINES, timeout: MAX_DIFF_MS };
+  return structuredPatch("", "", before, after, undefined, undefined, options)?.hunks;
+}
+
+/** The one hunk between a text and none, which needs no comparing. */
+function wholeText(before: string, after: string): Hunk[] {
+  const sign = before === "" ? "+" : "-";
+  const text = before + after;
+  if (text === "") return [];
+  const lines = text.split("\n").map((line) => sign + line);
+  if (text.endsWith("\n")) lines.pop();
+  const count = lines.length;
+  if (!text.endsWith("\n")) lines.push(NO_FINAL_NEWLINE);
+  const [oldLines, newLines] = before === "" ? [0, count] : [count, 0];
+  return [{ oldStart: 1, oldLines, newStart: 1, newLines, lines }];
+}
+
+function covers(hunk: Hunk, line: number): boolean {
+  const within = (start: number, count: number) => line >= start && line < start + count;
+  return within(hunk.oldStart, hunk.oldLines) || within(hunk.newStart, hunk.newLines);
+}
+
+function lineCount(text: string): number {
+  let breaks = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) breaks++;
+  return text === "" || text.endsWith("\n") ? breaks : breaks + 1;
+}
+
+/** A fragment with the line break that follows it in the file. */
+function closed(fragment: string): string {
+  if (fragment === "" || fragment.endsWith("\n")) return fragment;
+  return fragment + (fragment.includes("\r\n") ? "\r\n" : "\n");
+}
+
+/** One file's section of a git patch, as `git diff` prints it and `git apply` takes it. */
+function gitPatch(operation: Operation, path: string, hunks: Hunk[]): string {
+  const name = gitPath(path);
+  const oldName = quoted(`a/${name}`);
+  const newName = quoted(`b/${name}`);
+  const lines = [`diff --git ${oldName} ${newName}`];
+  if (operation === "add") lines.push("new file mode 100644");
+  if (operation === "delete") lines.push("deleted file mode 100644");
+  if (hunks.length > 0) {
+    lines.push(`--- ${operation === "add" ? "/dev/null" : tabbed(oldName)}`);
+    lines.push(`+++ ${operation === "delete" ? "/dev/null" : tabbed(newName)}`);
+  }
+  const body = hunks.flatMap((hunk) => [
+    `@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`,
+    ...hunk.lines,
+  ]);
+  return `${lines.concat(body).join("\n")}\n`;
+}
+
+/** Git names files from a root and with `/`: `/a/b` is `a/b`, `C:\a` is `C:/a`. */
+function gitPath(path: string): string {
+  const slashed = path.startsWith("/") ? path : path.replaceAll("\\", "/");
+  return slashed.replace(/^\/+/, "");
+}
+
+/** A range of a hunk header: an empty one names the line before it, a count of 1 is not written. */
+function range(start: number, count: number): string {
+  if (count === 0) return `${start - 1},0`;
+  return count === 1 ? `${start}` : `${start},${count}`;
+}
+
+/** Git ends a file name that has a space with a tab, in `---` and `+++` lines. */
+function tabbed(name: string): string {
+  return name.includes(" ") ? `${name}\t` : name;
+}
+
+const ESCAPES: ReadonlyMap<number, string> = new Map([
+  [0x07, "\\a"],
+  [0x08, "\\b"],
+  [0x09, "\\t"],
+  [0x0a, "\\n"],
+  [0x0b, "\\v"],
+  [0x0c, "\\f"],
+  [0x0d, "\\r"],
+  [0x22, '\\"'],
+  [0x5c, "\\\\"],
+]);
+
+/** A file name as git quotes it with `core.quotePath`: in C style when a byte is no plain printable ASCII. */
+function quoted(name: string): string {
+  if (/^[ !#-[\]-~]*$/.test(name)) return name;
+  let text = "";
+  for (const byte of new TextEncoder().encode(name)) {
+    const plain = byte >= 0x20 && byte < 0x7f;
+    const other = plain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`;
+    text += ESCAPES.get(byte) ?? other;
+  }
+  return `"${text}"`;
+}
+
+/** A cheap hash of a text: its length and two 32-bit FNV-1a style sums. */
+function hashOf(text: string | undefined): string {
+  if (text === undefined) return "-";
+  let first = 0x811c9dc5;
+  let second = 0x9747b28c;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    first = Math.imul(first ^ unit, 0x01000193);
+    second = Math.imul(second ^ unit, 0x85ebca6b);
+    second ^= second >>> 13;
+  }
+  return `${text.length}.${first >>> 0}.${second >>> 0}`;
+}

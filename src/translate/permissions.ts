@@ -1,0 +1,97 @@
+import type { RpcError } from "../protocol/errors.ts";
+import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import type { Notes } from "./notes.ts";
+import { underscored } from "./open-enums.ts";
+import { type ToolCallContext, toolCallToV2 } from "./tool-calls.ts";
+
+const OPTION_KINDS = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+/** The result of a v1 permission request that nobody approved. */
+export const PERMISSION_CANCELLED: { outcome: { outcome: "cancelled" } } = { outcome: { outcome: "cancelled" } };
+
+/**
+ * The params of a v1 `session/request_permission` as v2 has them (docs/mapping.md §10, schema v2
+ * `RequestPermissionRequest`): a title, the tool call as `subject`, the options. Options without an id, and ids used
+ * twice, are left out with a note; a request without a usable tool call has no subject.
+ *
+ * @param known what the client knows of the tool call: its tracked title, and whether it has seen it at all. Empty
+ *   fields of an announced tool call are dropped, so that they never overwrite known ones.
+ */
+export function permissionRequestToV2(
+  v1Params: JsonObject,
+  known: { title?: string; announced: boolean },
+  context: ToolCallContext,
+  notes: Notes,
+): JsonObject {
+  const requested = isObject(v1Params.toolCall) ? v1Params.toolCall : undefined;
+  const title = [v1Params.title, requested?.title, known.title].find((text) => asString(text)) ?? "Permission required";
+  return {
+    ...without(v1Params, "toolCall"),
+    title,
+    ...subjectOf(requested, known.announced, context, notes),
+    options: optionsToV2(v1Params.options, notes),
+  };
+}
+
+function subjectOf(
+  requested: JsonObject | undefined,
+  announced: boolean,
+  context: ToolCallContext,
+  notes: Notes,
+): { subject?: JsonObject } {
+  if (requested === undefined || typeof requested.toolCallId !== "string") {
+    notes.push({ rule: "permission-without-tool-call", detail: "the request names no tool call" });
+    return {};
+  }
+  const toolCall = toolCallToV2(announced ? withoutEmpties(requested) : requested, context, notes);
+  return { subject: { type: "tool_call", toolCall } };
+}
+
+function withoutEmpties(toolCall: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(toolCall).filter(([key, value]) => key === "toolCallId" || !isEmpty(value)));
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "") return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function optionsToV2(v1Options: unknown, notes: Notes): JsonObject[] {
+  const ids = new Set<string>();
+  return asArray(v1Options).flatMap((option): JsonObject[] => {
+    const optionId = isObject(option) ? asString(option.optionId) : undefined;
+    if (!isObject(option) || optionId === undefined || ids.has(optionId)) {
+      notes.push({ rule: "permission-option-dropped", detail: "an option has no id, or one that is already taken" });
+      return [];
+    }
+    ids.add(optionId);
+    const kind = underscored(asString(option.kind) ?? "unknown", OPTION_KINDS);
+    return [{ ...option, optionId, name: asString(option.name) ?? optionId, kind }];
+  });
+}
+
+/**
+ * A v2 client's answer to a permission request, for the v1 agent (docs/mapping.md §10).
+ *
+ * Only `selected` with an option id that was offered is an approval or refusal; an error, `cancelled`, and anything
+ * unknown or malformed is `cancelled`. `_meta` of the result and of the outcome stay.
+ */
+export function permissionResultToV1(
+  response: { result?: unknown; error?: RpcError },
+  offeredOptionIds: readonly string[],
+): JsonObject {
+  if (response.error !== undefined || !isObject(response.result)) return PERMISSION_CANCELLED;
+  const result = withValidMeta(response.result);
+  const outcome = withValidMeta(isObject(result.outcome) ? result.outcome : {});
+  const optionId = asString(outcome.optionId);
+  if (outcome.outcome === "selected" && optionId !== undefined && offeredOptionIds.includes(optionId)) {
+    return { ...result, outcome };
+  }
+  const meta = outcome._meta === undefined ? {} : { _meta: outcome._meta };
+  // A misplaced option must not be found by an agent that looks for it there.
+  return { ...without(result, "optionId"), outcome: { outcome: "cancelled", ...meta } };
+}
+
+function withValidMeta(object: JsonObject): JsonObject {
+  return object._meta === undefined || isObject(object._meta) ? object : without(object, "_meta");
+}

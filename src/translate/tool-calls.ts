@@ -1,0 +1,82 @@
+import { asArray, asString, isObject, type JsonObject, without, withoutNulls } from "../protocol/json.ts";
+import { CONTENT_BLOCK_TYPES, withContentToV2 } from "./content.ts";
+import { type DiffMemo, diffToV2 } from "./diffs.ts";
+import type { Notes } from "./notes.ts";
+import { openEnum, underscored } from "./open-enums.ts";
+import { resolvePath } from "./paths.ts";
+
+/** What translating a tool call needs to know of its session. */
+export interface ToolCallContext {
+  /** The session's directory, an absolute path. */
+  cwd: string;
+  /** Diffs already made for this session. */
+  diffs: DiffMemo;
+}
+
+const KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"];
+const STATUSES = ["pending", "in_progress", "paused", "completed", "failed", "cancelled"];
+const CONTENT_TYPES = ["content", "diff", "terminal"];
+
+/**
+ * A v1 `tool_call` or `tool_call_update`, or the tool call of a permission request, as a v2 tool-call update
+ * (docs/mapping.md §6, schema v2 `ToolCallUpdate`).
+ *
+ * Fields that are null are dropped: in v1 null means "unchanged", in v2 it clears. So is `capabilities`, by which v2
+ * would offer a cancellation that v1 does not have. The display-terminal keys of `_meta` are left alone.
+ */
+export function toolCallToV2(update: JsonObject, context: ToolCallContext, notes: Notes): JsonObject {
+  const toolCall = without(withoutNulls(update), "capabilities");
+  if (toolCall.sessionUpdate !== undefined) toolCall.sessionUpdate = "tool_call_update";
+  if (toolCall.kind !== undefined) toolCall.kind = openEnum(toolCall.kind, KINDS);
+  if (toolCall.status !== undefined) toolCall.status = openEnum(toolCall.status, STATUSES);
+  if (Array.isArray(toolCall.content)) toolCall.content = contentToV2(toolCall, context, notes);
+  if (Array.isArray(toolCall.locations)) {
+    toolCall.locations = toolCall.locations.map((location: unknown) => locationToV2(location, context.cwd));
+  }
+  return toolCall;
+}
+
+/** A title for a tool call, never empty: its own, else its name, kind or id (docs/mapping.md §6). */
+export function toolCallTitle(update: JsonObject): string {
+  const { title, name, kind, toolCallId } = update;
+  return [title, name, kind, toolCallId].map(asString).find(Boolean) ?? "Tool call";
+}
+
+function contentToV2(toolCall: JsonObject, context: ToolCallContext, notes: Notes): unknown[] {
+  const content = asArray(toolCall.content);
+  return content.map((item, index) => {
+    if (!isObject(item) || typeof item.type !== "string") return item;
+    if (item.type === "content") return withContentToV2(item);
+    if (item.type === "diff") {
+      const locations = locationsOfDiff(content, index, item, toolCall.locations, context.cwd);
+      return diffToV2(item, { cwd: context.cwd, locations }, context.diffs, notes);
+    }
+    // A content block where a `content` item should be.
+    if (CONTENT_BLOCK_TYPES.includes(item.type)) return { type: "content", content: item };
+    return { ...item, type: underscored(item.type, CONTENT_TYPES) };
+  });
+}
+
+/**
+ * The locations that speak of one diff. An agent that splits one file's edit into hunks sends one diff and one
+ * location per hunk: then the n-th location of that file belongs to its n-th diff.
+ */
+function locationsOfDiff(content: unknown[], index: number, diff: JsonObject, locations: unknown, cwd: string) {
+  const path = asString(diff.path);
+  if (path === undefined) return [];
+  const sameFile = (entry: unknown): entry is JsonObject =>
+    isObject(entry) && typeof entry.path === "string" && resolvePath(cwd, entry.path) === resolvePath(cwd, path);
+  const own = asArray(locations).filter(sameFile);
+  const isDiffOfFile = (entry: unknown) => sameFile(entry) && entry.type === "diff";
+  if (own.length < 2 || content.filter(isDiffOfFile).length !== own.length) return own;
+  const nth = content.slice(0, index).filter(isDiffOfFile).length;
+  return own.slice(nth, nth + 1);
+}
+
+function locationToV2(location: unknown, cwd: string): unknown {
+  if (!isObject(location) || typeof location.path !== "string") return location;
+  const { line } = location;
+  // v1 counted from 0 or 1 and allowed null; v2 has 1-based lines only.
+  const valid = line === undefined || (Number.isSafeInteger(line) && Number(line) >= 1);
+  return { ...(valid ? location : without(location, "line")), path: resolvePath(cwd, location.path) };
+}

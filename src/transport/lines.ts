@@ -1,0 +1,111 @@
+/** A line without its line break; or the report of one that was longer than allowed and has been dropped. */
+export type Line = { bytes: Buffer } | OversizedLine;
+
+/** `oversized` is the length of the whole line in bytes; `head` and `tail` are its first and last 4 KiB as text. */
+export interface OversizedLine {
+  oversized: number;
+  head: string;
+  tail: string;
+}
+
+export interface LineSplitter {
+  /** Takes the next bytes of the stream; returns the lines they complete, in order. */
+  push(chunk: Buffer): Line[];
+  /** Takes the end of the stream; returns the last line when it had no line break. */
+  end(): Line[];
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const END_BYTES = 4096;
+
+/**
+ * Cuts a byte stream into lines (docs/mapping.md §12): separated by `\n`, a trailing `\r` and a UTF-8 byte order mark at
+ * the start taken off, blank lines left out.
+ *
+ * A line of more than `maxBytes` bytes before its `\n` is drained without being held and reported once it has ended. A
+ * line that lies within one chunk shares the chunk's memory; one that spans chunks is copied once. Never throws.
+ */
+export function createLineSplitter(maxBytes: number): LineSplitter {
+  // What must be kept of an unfinished line: all of an allowed one, the head of any.
+  const keptBytes = Math.max(maxBytes, END_BYTES);
+  let held: Buffer[] = [];
+  let length = 0;
+  // The end of a line too long to be held.
+  let tail: Buffer = Buffer.alloc(0);
+
+  function hold(piece: Buffer): void {
+    const fitted = length <= keptBytes;
+    length += piece.length;
+    if (fitted) held.push(piece);
+    else tail = lastBytes([tail, piece]);
+    if (!fitted || length <= keptBytes) return;
+    tail = lastBytes(held);
+    held = [Buffer.concat(held, END_BYTES)];
+  }
+
+  function finish(lines: Line[]): void {
+    const bytes = Buffer.concat(held);
+    if (length > maxBytes) lines.push(oversized(length, bytes, length > keptBytes ? tail : bytes));
+    else if (length > 0) addLine(lines, bytes);
+    held = [];
+    length = 0;
+  }
+
+  return {
+    push(chunk) {
+      const lines: Line[] = [];
+      let start = 0;
+      let lineFeed = chunk.indexOf(LINE_FEED);
+      if (length > 0 && lineFeed !== -1) {
+        hold(chunk.subarray(0, lineFeed));
+        finish(lines);
+        start = lineFeed + 1;
+        lineFeed = chunk.indexOf(LINE_FEED, start);
+      }
+      while (lineFeed !== -1) {
+        const bytes = chunk.subarray(start, lineFeed);
+        if (bytes.length > maxBytes) lines.push(oversized(bytes.length, bytes, bytes));
+        else addLine(lines, bytes);
+        start = lineFeed + 1;
+        lineFeed = chunk.indexOf(LINE_FEED, start);
+      }
+      if (start < chunk.length) hold(chunk.subarray(start));
+      return lines;
+    },
+    end() {
+      const lines: Line[] = [];
+      finish(lines);
+      return lines;
+    },
+  };
+}
+
+function addLine(lines: Line[], raw: Buffer): void {
+  const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
+  const end = raw[raw.length - 1] === CARRIAGE_RETURN ? raw.length - 1 : raw.length;
+  const bytes = start === 0 && end === raw.length ? raw : raw.subarray(start, Math.max(start, end));
+  if (!isBlank(bytes)) lines.push({ bytes });
+}
+
+function isBlank(bytes: Buffer): boolean {
+  let i = 0;
+  while (i < bytes.length && (bytes[i] === 0x20 || bytes[i] === 0x09 || bytes[i] === CARRIAGE_RETURN)) i++;
+  return i === bytes.length;
+}
+
+/** The last 4 KiB of a run of pieces. */
+function lastBytes(pieces: Buffer[]): Buffer {
+  let first = pieces.length;
+  for (let bytes = 0; first > 0 && bytes < END_BYTES; ) bytes += pieces[--first]?.length ?? 0;
+  return Buffer.concat(pieces.slice(first).map((piece) => piece.subarray(-END_BYTES))).subarray(-END_BYTES);
+}
+
+function oversized(bytes: number, first: Buffer, last: Buffer): OversizedLine {
+  // In stream mode the decoder leaves out a character that the cut has torn apart.
+  const head = new TextDecoder().decode(first.subarray(0, END_BYTES), { stream: true });
+  const tail = last.subarray(-END_BYTES);
+  let start = 0;
+  while (((tail[start] ?? 0) & 0xc0) === 0x80) start++;
+  return { oversized: bytes, head, tail: tail.toString("utf8", start) };
+}

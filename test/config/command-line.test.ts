@@ -1,0 +1,138 @@
+// Guards the command line: strict about our own options, and everything behind the first `--` is the agent's, word for
+// word.
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { readCommandLine } from "../../src/config/command-line.ts";
+import { optionNames } from "../../src/config/options.ts";
+import { readDefaults } from "../../src/config/settings.ts";
+import { UsageError } from "../../src/config/usage-error.ts";
+
+const agent = { command: "gemini", args: ["--acp"] };
+const run = (options: Record<string, unknown>) => ({ type: "run", options, ...agent });
+
+test.each<[string[], Record<string, unknown>]>([
+  [[], {}],
+  [["--settle", "5"], { settle: "5" }],
+  [["--settle=5"], { settle: "5" }],
+  [["--settle", "007"], { settle: "007" }],
+  [["--settle", "5", "--settle", "6"], { settle: "6" }],
+  [["--no-tty-passthrough"], { "tty-passthrough": false }],
+  [["--tty-passthrough=false"], { "tty-passthrough": false }],
+  [["--tty-passthrough"], { "tty-passthrough": true }],
+  [["--log-file", "a b", "--config", "c.json"], { "log-file": "a b", config: "c.json" }],
+])("options before --: %j", async (words, options) => {
+  expect(await readCommandLine([...words, "--", "gemini", "--acp"])).toEqual(run(options));
+});
+
+test.each([
+  [["--help"]],
+  [["--version", "-v"]],
+  [["", "", "a b"]],
+  [["007", "1e3", "-5", "true"]],
+  [["--", "--settle", "5", "--"]],
+  [["demo", "--both"]],
+  [["--x=1", "--no-x", "-abc", "é", "\n", "$HOME"]],
+])("the agent's words stay as they are: %j", async (args) => {
+  expect(await readCommandLine(["--", "x", ...args])).toEqual({ type: "run", options: {}, command: "x", args });
+  expect(await readCommandLine(["--settle=1", "--", "x", ...args])).toMatchObject({ command: "x", args });
+});
+
+test.each([
+  [[], "the agent's command is missing: acp-shift [options] -- <command> [args…]"],
+  [["--"], "the agent's command is missing"],
+  [["--settle", "5"], "the agent's command is missing"],
+  [["--", "", "x"], "the agent's command is missing"],
+  [["gemini", "--acp"], "put -- before the agent's command: acp-shift [options] -- gemini --acp"],
+  [["--settle", "5", "gemini", "--help"], "put -- before the agent's command: acp-shift [options] -- gemini --help"],
+  [["gemini", "--", "--acp"], "put -- before the agent's command: acp-shift [options] -- gemini -- --acp"],
+  [["--setle", "5", "--", "x"], 'unknown option --setle (did you mean "settle"?)'],
+  [["--colour", "--bold", "--", "x"], "unknown option --colour, --bold"],
+  [["-x", "--", "x"], "unknown option --x"],
+  [["--logLevel", "debug", "--", "x"], 'unknown option --logLevel (did you mean "log-level"?)'],
+  [["--log.level", "debug", "--", "x"], "unknown option --log.level"],
+  [["--settle", "--", "x"], "--settle needs a value"],
+  [["--settle", "--log-level", "info", "--", "x"], "--settle needs a value"],
+  [["--tty-passthrough=maybe", "--", "x"], '--tty-passthrough: expected true or false, found "maybe"'],
+  [["demo", "--bth"], "unknown option --bth"],
+  [["demo", "gemini"], "demo takes no command: gemini is too much"],
+  [["demo", "--", "gemini"], "demo takes no command: gemini is too much"],
+  [["--settle", "5", "demo"], "demo takes no options before it"],
+  [["doctor"], "the agent's command is missing: acp-shift doctor [options] -- <command> [args…]"],
+  [["doctor", "gemini", "--acp"], "put -- before the agent's command: acp-shift doctor [options] -- gemini --acp"],
+  [["doctor", "--setle", "5", "--", "x"], 'unknown option --setle (did you mean "settle"?)'],
+  [["doctor", "--tty-passthrough=maybe", "--", "x"], '--tty-passthrough: expected true or false, found "maybe"'],
+  [["--settle", "5", "doctor", "--", "x"], "doctor takes its options after it: acp-shift doctor [options] -- "],
+  [["--json", "--", "x"], "unknown option --json"],
+])("%j cannot be used", async (words, message) => {
+  await expect(readCommandLine(words)).rejects.toThrow(UsageError);
+  await expect(readCommandLine(words)).rejects.toThrow(message);
+});
+
+test.each([
+  [["demo"], false],
+  [["demo", "--both"], true],
+  [["demo", "--no-both"], false],
+])("%j", async (words, both) => {
+  expect(await readCommandLine(words)).toEqual({ type: "demo", both });
+});
+
+test.each<[string[], boolean, Record<string, unknown>]>([
+  [[], false, {}],
+  [["--json"], true, {}],
+  [["--settle", "5", "--json", "--config", "c.json"], true, { settle: "5", config: "c.json" }],
+])("doctor %j", async (words, json, options) => {
+  const line = await readCommandLine(["doctor", ...words, "--", "gemini", "--acp"]);
+  expect(line).toEqual({ type: "doctor", json, options, ...agent });
+});
+
+test("doctor's words behind -- are the agent's", async () => {
+  expect(await readCommandLine(["doctor", "--", "x", "--json", "--", "y"])).toMatchObject({
+    json: false,
+    command: "x",
+    args: ["--json", "--", "y"],
+  });
+});
+
+describe("--help", async () => {
+  const { text } = (await readCommandLine(["--help"])) as { text: string };
+  const described = text.replace(/\s+/g, " ");
+
+  test.each(optionNames)("has --%s with the default of config/default.json", (name) => {
+    const byDefault = readDefaults()[name];
+    const shown = byDefault === null ? "" : `.*?\\[default: ${byDefault}\\]`;
+    expect(described).toMatch(new RegExp(`--${name} (?:(?! --).)*${shown}`));
+  });
+
+  test("has the exit statuses, the forms of values and an example", () => {
+    for (const part of [
+      "Exit status:",
+      "126, 127",
+      "250ms",
+      "64MiB",
+      "ACP_SHIFT_",
+      "-- gemini --acp",
+      "demo [--both]",
+      "doctor [--json]",
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  test("wins over a missing command, and ends at --", async () => {
+    expect(await readCommandLine(["--help", "--", "x"])).toEqual({ type: "print", text });
+    expect(await readCommandLine(["demo", "--help"])).toMatchObject({ type: "print" });
+    expect(await readCommandLine(["doctor", "--help"])).toMatchObject({
+      type: "print",
+      text: expect.stringMatching(/^acp-shift doctor \[options\][\s\S]*--settle [\s\S]*--json /),
+    });
+  });
+});
+
+test("--version names us, the protocol versions and the pinned SDK", async () => {
+  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const sdk = manifest.dependencies["@agentclientprotocol/sdk"];
+  expect(await readCommandLine(["--version"])).toEqual({
+    type: "print",
+    text: `acp-shift ${manifest.version} (ACP 1 and 2, @agentclientprotocol/sdk ${sdk})\n`,
+  });
+});
