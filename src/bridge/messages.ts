@@ -59,6 +59,8 @@ interface Replay {
   passed: Map<MessageKind, number>;
   occurrences: Map<string, number>;
   entries: LedgerEntry[];
+  /** The entries by kind and id. */
+  used: Set<string>;
   /** Replayed messages whose id the agent gave, by kind and id. */
   given: Map<string, LedgerEntry>;
 }
@@ -233,7 +235,14 @@ export function absorbEcho(messages: Messages, content: JsonObject): boolean {
 
 /** Begins reading a replay: from here on chunks are gathered into whole messages. */
 export function beginReplay(messages: Messages): void {
-  messages.replay = { gathered: undefined, passed: new Map(), occurrences: new Map(), entries: [], given: new Map() };
+  messages.replay = {
+    gathered: undefined,
+    passed: new Map(),
+    occurrences: new Map(),
+    entries: [],
+    used: new Set(),
+    given: new Map(),
+  };
   replaceCurrent(messages, undefined);
 }
 
@@ -282,8 +291,9 @@ export function finishReplayed(messages: Messages): ReplayedMessage | undefined 
   replay.gathered = undefined;
   const { kind, given, begun, content, meta } = open;
   if (begun !== undefined) return { kind, id: begun.id, content, meta, continues: true };
-  const entry: LedgerEntry = { kind, id: replayedId(messages, replay, open), digest: open.digest };
+  const entry = replayedEntry(messages, replay, open);
   replay.entries.push(entry);
+  replay.used.add(`${kind} ${entry.id}`);
   if (given !== undefined) replay.given.set(`${kind} ${given}`, entry);
   return { kind, id: entry.id, content, meta, continues: false };
 }
@@ -300,21 +310,29 @@ export function endReplay(messages: Messages): void {
   messages.replay = undefined;
 }
 
-/** The id the message had before: the next unused ledger entry with its content; else the agent's; else a derived one. */
-function replayedId(messages: Messages, replay: Replay, message: GatheredMessage): string {
+/**
+ * The message as the ledger knows it: the next unused entry with its content; else under the agent's id, unless another
+ * message has it already; else under a derived one.
+ */
+function replayedEntry(messages: Messages, replay: Replay, message: GatheredMessage): LedgerEntry {
+  const { kind, given, digest } = message;
   const { ledger } = messages;
-  for (let index = replay.passed.get(message.kind) ?? 0; index < ledger.length; index++) {
+  for (let index = replay.passed.get(kind) ?? 0; index < ledger.length; index++) {
     const entry = ledger[index];
-    if (entry?.kind !== message.kind || !sameDigest(entry.digest, message.digest)) continue;
-    replay.passed.set(message.kind, index + 1);
-    return entry.id;
+    if (entry?.kind !== kind || !sameDigest(entry.digest, digest) || replay.used.has(`${kind} ${entry.id}`)) continue;
+    replay.passed.set(kind, index + 1);
+    return entry;
   }
-  if (message.given !== undefined) return message.given;
-  const content = digestText(message.digest);
-  const key = `${message.kind} ${content}`;
+  if (given !== undefined && !replay.used.has(`${kind} ${given}`)) {
+    const known = ledger.find((entry) => entry.kind === kind && entry.id === given);
+    // What is said of it later is to be added to this content.
+    return Object.assign(known ?? { kind, id: given, digest }, { digest });
+  }
+  const content = digestText(digest);
+  const key = `${kind} ${content}`;
   const occurrence = (replay.occurrences.get(key) ?? 0) + 1;
   replay.occurrences.set(key, occurrence);
-  return `r_${content}_${occurrence}`;
+  return { kind, id: `r_${content}_${occurrence}`, digest };
 }
 
 /** Appends a block to a message; text that only continues text becomes one block with it. */

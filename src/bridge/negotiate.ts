@@ -205,7 +205,11 @@ export function restartAgent(bridge: Bridge, clientId: RequestId, result: unknow
     offer(bridge, asObject(bridge.initializeParams), (frame) => {
       bridge.restarting = undefined;
       clearTimer(bridge, "handshake");
-      if ("error" in frame) refuse(bridge, clientId, errorToV2(readError(frame.error), { method: Method.authLogin }));
-      else answer(bridge, clientId, result);
+      if ("error" in frame) {
+        refuse(bridge, clientId, errorToV2(readError(frame.error), { method: Method.authLogin }));
+        return;
+      }
+      bridge.offers = agentOffers(asObject(frame.result));
+      answer(bridge, clientId, result);
     });
 }

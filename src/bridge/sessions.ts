@@ -171,6 +171,7 @@ export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonO
   const { load, resume: resumes } = offersOf(bridge);
   if (live === undefined && !load && !resumes) throw sessionNotFound(sessionId);
   const session = live ?? awaited(bridge, params);
+  keepMessages(bridge, session);
   recall(bridge, sessionId, (kept) => {
     if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, clientId);
     attempt(bridge, clientId, () => resumeOver(bridge, { ...resume, kept }));
@@ -326,8 +327,7 @@ function replayKept(bridge: Bridge, session: Session, kept: RememberedSession | 
     sessionUpdate: "notice",
     severity: "warning",
     title: "The history of this session is not available",
-    description:
-      "The agent resumes sessions but cannot replay what was said in them, and it was not kept in full here.",
+    description: "The agent cannot replay it now, and it was not kept in full here.",
   });
 }
 

@@ -7,7 +7,6 @@ import {
   agentText,
   type Dialogue,
   fail,
-  notify,
   type Outcome,
   pairedDialogue,
   reply,
@@ -122,7 +121,6 @@ function client(offers: Offers, remembers: boolean) {
       expect(asObject(answer["error"])["code"], `${method} is a baseline method`).not.toBe(-32601);
       return { result: answer["result"], error: asObject(answer["error"]), before, updates };
     },
-    notify: (method: string, params: object) => settle(dialogue.client(notify(method, params))),
   };
 }
 

@@ -270,6 +270,33 @@ describe("§5 ids in a later run", () => {
   });
 });
 
+test("§5 a message that grew after a replay keeps its id, and so does another with the text it had", () => {
+  const dialogue = openDialogue({}, onlyLoad);
+  const said = (id: string, words: string) => agentText(words, id);
+  const load = (n: number, id: string, first: string): Row[] => [
+    ["client", resume(id, replay)],
+    ["to agent", request(n, "session/load", v1Params)],
+    ["agent", said("a", first)],
+    ["agent", said("b", "Well.")],
+    ["to client", message("agent_message", "a", first)],
+    ["agent", reply(n, {})],
+    ["wait", 1],
+    ["to client", message("agent_message", "b", "Well.")],
+    ["to client", stateUpdate("idle")],
+    ["to client", reply(id, {})],
+  ];
+  play(dialogue, [
+    ["agent", said("a", "Well.")],
+    ["to client", said("a", "Well.")],
+    ["agent", said("b", "Well.")],
+    ["to client", said("b", "Well.")],
+    ...load(3, "r1", "Well."),
+    ["agent", said("a", " One")],
+    ["to client", said("a", " One")],
+    ...load(4, "r2", "Well. One"),
+  ]);
+});
+
 describe("§4 replay from the transcript, at an agent that has only session/resume", () => {
   const history: Row[] = [
     ["to client", message("user_message", minted(1), "hello")],

@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../src/protocol/json.ts";
-import { agentFile, compiled, gone, isRunning, LONG, runHost } from "../transport/processes.ts";
+import { agentFile, built, gone, isRunning, LONG, runHost } from "../transport/processes.ts";
 import { faultOf, type Hosted, host } from "./hosted.ts";
 
 const node = process.execPath;
@@ -448,7 +448,7 @@ describe("closing", () => {
 
 test("what runs is killed when this process exits without having closed it", async () => {
   const { stdout, code } = await runHost("leaves-its-terminal.mjs", [
-    compiled("../services/terminals"),
+    built("services/terminals"),
     agentFile("ignores-everything.mjs"),
   ]);
   expect(code).toBe(0);

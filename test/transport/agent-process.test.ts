@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { decodeAgentLine } from "../../src/transport/decode.ts";
 import { createLineSplitter } from "../../src/transport/lines.ts";
-import { agentFile, compiled, gone, isRunning, LONG, runHost, SHORT, type StartedAgent, start } from "./processes.ts";
+import { agentFile, built, gone, isRunning, LONG, runHost, SHORT, type StartedAgent, start } from "./processes.ts";
 
 function pidOf({ process }: StartedAgent): number {
   if (process.pid === undefined) throw new Error("not started");
@@ -138,7 +138,7 @@ describe("stop", () => {
 });
 
 test("the group is killed when this process exits without having ended it", async () => {
-  const module = compiled("agent-process");
+  const module = built("transport/agent-process");
   const { stdout, code } = await runHost("leaves-its-agent.mjs", [module, agentFile("ignores-everything.mjs")]);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^running \d+\n$/);

@@ -6,7 +6,7 @@ import { Writable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createOutput } from "../../src/transport/output.ts";
-import { compiled, runHost, start } from "./processes.ts";
+import { built, runHost, start } from "./processes.ts";
 
 /** A stream that holds on to what it is given until told to take it, and counts the writes. */
 function slowStream(options: { highWaterMark?: number } = {}) {
@@ -228,7 +228,7 @@ describe("a process that exits after flush has written everything", () => {
   const directory = mkdtempSync(join(tmpdir(), "acp-shift-output-"));
   let module = "";
   beforeAll(() => {
-    module = compiled("output");
+    module = built("transport/output");
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 

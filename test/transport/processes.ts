@@ -1,5 +1,5 @@
 // Real processes for the tests of the transport: fixtures started as agents, and hosts that use the compiled modules.
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -101,25 +101,9 @@ export async function gone(pid: number): Promise<void> {
   await vi.waitFor(() => expect(isRunning(pid)).toBe(false), PATIENCE);
 }
 
-/** Compiles a module of the transport, and returns the address a host can import it from. */
-export function compiled(module: string): string {
-  const out = `${root}.cache/test-transport/${module}`;
-  const options = ["--ignoreConfig", "--target", "es2023", "--module", "nodenext", "--types", "node", "--skipLibCheck"];
-  execFileSync(
-    process.execPath,
-    [
-      `${root}node_modules/typescript/bin/tsc`,
-      ...options,
-      "--rewriteRelativeImportExtensions",
-      "--rootDir",
-      `${root}src`,
-      "--outDir",
-      out,
-      `${root}src/transport/${module}.ts`,
-    ],
-    { cwd: root },
-  );
-  return new URL(`file://${out}/transport/${module}.js`).href;
+/** The address of a module of the built program, for a host process to import. */
+export function built(module: string): string {
+  return new URL(`../../dist/${module}.js`, import.meta.url).href;
 }
 
 /** Runs a host to its end. Its stdout is collected, or goes to the file descriptor given, which is closed here. */

@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { compiled, hostFile, PATIENCE } from "./processes.ts";
+import { built, hostFile, PATIENCE } from "./processes.ts";
 
 let module = "";
 beforeAll(() => {
-  module = compiled("signals");
+  module = built("transport/signals");
 });
 
 async function startHost(fault = "nothing") {
