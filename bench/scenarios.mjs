@@ -131,14 +131,24 @@ async function slowReader(contender, { slowChunks }, signal) {
 async function soak(contender, { soakChunks }, signal) {
   const { connection, sessionId } = await begin(contender, signal);
   const tenth = soakChunks / 10;
+  const idle = await settled(connection);
   await flood(connection, [sessionId], tenth, false);
-  await sleep(1000);
-  const before = connection.residentMiB();
+  const early = await settled(connection);
   for (let turn = 1; turn < 10; turn++) await flood(connection, [sessionId], tenth, false);
-  await sleep(1000);
-  const after = connection.residentMiB();
+  const late = await settled(connection);
   await connection.close();
-  return { chunks: soakChunks, "memory, after a tenth (MiB)": before, "memory, growth since (MiB)": after - before };
+  return {
+    chunks: soakChunks,
+    "memory, idle (MiB)": idle,
+    "memory, growth over idle (MiB)": late - idle,
+    "memory, growth after the first tenth (MiB)": late - early,
+  };
+}
+
+/** The resident memory once there has been nothing to do for a while, in MiB. */
+async function settled(connection) {
+  await sleep(1000);
+  return connection.residentMiB();
 }
 
 async function begin(contender, signal, options) {

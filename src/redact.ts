@@ -26,6 +26,7 @@ const secretText: readonly [RegExp, string][] = [
   [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, mask],
   [/(:\/\/)[^\s/@"']{1,512}@/g, `$1${mask}@`],
   [/\b((?:authorization|cookie|api[-_]?key)[ \t]{0,8}:)[^\r\n"]+/gi, `$1 ${mask}`],
+  [new RegExp(`\\b((?:${secretWord})[ \\t]{0,8}:[ \\t]{1,8})[^\\s"',;]{8,}`, "gi"), `$1${mask}`],
   [new RegExp(`((?:${secretWord})[\\w-]{0,32}["']?=["']?)[^\\s"'&;,]+`, "gi"), `$1${mask}`],
   [new RegExp(`((?:${secretWord})[\\w-]{0,32}\\\\{0,3}"[ \\t]{0,8}:[ \\t]{0,8}\\\\{0,3}")[^"]+`, "gi"), `$1${mask}`],
   [new RegExp(`(--?(?:[a-z]{1,16}-){0,4}(?:${secretWord})[ \\t]{1,8})[^\\s"']+`, "gi"), `$1${mask}`],

@@ -88,6 +88,7 @@ test.each(["name", "sessionId", "command", "authMethods", "key", "title", "path"
 
 test.each([
   ["Authorization: Bearer abc.def-ghi", `Authorization: ${mask}`],
+  ["your password: hunter2hunter2, keep it", `your password: ${mask}, keep it`],
   ["sent bearer  xyz, then", `sent bearer  ${mask}, then`],
   ["key sk-ant-REDACTED is", `key ${mask} is`],
   ["(sk-proj-abcdefghijkl)", `(${mask})`],

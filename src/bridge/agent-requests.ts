@@ -166,6 +166,8 @@ function sessionAskedFor(bridge: Bridge, params: JsonObject): Session | undefine
   const sessionId = asString(params["sessionId"]);
   const session = sessionId === undefined ? undefined : bridge.sessions.get(sessionId);
   if (session !== undefined) return session;
+  // Work of a session that was closed is nobody else's.
+  if (sessionId !== undefined && bridge.ledgers.has(sessionId)) return undefined;
   const working = [...bridge.sessions.values()].filter((candidate) => candidate.turn !== undefined);
   const [only] = working;
   if (only === undefined || working.length > 1) return undefined;

@@ -22,6 +22,7 @@ import {
   answerForClient,
   cancelFromAgent,
   cancelFromClient,
+  clientIdOf,
   conformParams,
   refuse,
   settled,
@@ -92,11 +93,31 @@ function handle(bridge: Bridge, event: Event): void {
 function failInternally(bridge: Bridge, event: Event, error: unknown): void {
   const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
   log(bridge, "error", "internal-error", { event: event.type, message });
-  if (event.type !== "frame" || event.from !== "client") return;
-  const id = asObject(event.value)["id"];
-  const open = isRequestId(id) ? bridge.clientRequests.get(id) : undefined;
-  if (isRequestId(id) && open !== undefined && open.agentId === undefined)
-    refuse(bridge, id, rpcError(ErrorCode.internalError, "acp-shift failed to handle this request; please report it"));
+  if (event.type !== "frame") return;
+  const { id, method } = asObject(event.value);
+  if (!isRequestId(id)) return;
+  const fault = rpcError(ErrorCode.internalError, "acp-shift failed to handle this request; please report it");
+  if (event.from === "client") {
+    const open = bridge.clientRequests.get(id);
+    if (open !== undefined && open.agentId === undefined) refuse(bridge, id, fault);
+  } else if (typeof method === "string") {
+    if (!isTaken(bridge, id)) toAgent(bridge, failure(id, fault));
+  } else {
+    const clientId = clientIdOf(bridge, id);
+    if (clientId !== undefined) refuse(bridge, clientId, fault);
+  }
+}
+
+/** True when the agent's request has been passed on, or answered in this step. */
+function isTaken(bridge: Bridge, agentId: RequestId): boolean {
+  const calls = [...bridge.clientCalls.values(), ...bridge.hostedCalls.values()];
+  return (
+    calls.some((call) => call.agentId === agentId) ||
+    bridge.effects.some(
+      (effect) =>
+        effect.type === "send" && effect.to === "agent" && !("method" in effect.frame) && effect.frame.id === agentId,
+    )
+  );
 }
 
 function timer(bridge: Bridge, timerName: string): void {
@@ -224,7 +245,7 @@ function agentResponse(bridge: Bridge, frame: JsonObject, line: Uint8Array): voi
     const { paths } = bridge.options;
     const value = frame["result"];
     const ownPaths = paths !== undefined && isObject(value) ? resultToClient(paths, call.method, value) : value;
-    call.onAnswer(bridge, "error" in frame ? failure(null, readError(frame["error"])) : result(null, ownPaths));
+    call.onAnswer("error" in frame ? failure(null, readError(frame["error"])) : result(null, ownPaths));
     resumePipelined(bridge);
     return;
   }
@@ -268,7 +289,7 @@ function oversized(bridge: Bridge, event: Event & { type: "oversized" }): void {
     } else if (bridge.pairing === "pass-through" && id !== undefined) toAgent(bridge, failure(id, error));
   } else {
     const call = settled(bridge.agentCalls, id);
-    if (call !== undefined) call.onAnswer(bridge, failure(null, error));
+    if (call !== undefined) call.onAnswer(failure(null, error));
     else if (id !== undefined) refuse(bridge, id, error);
   }
 }

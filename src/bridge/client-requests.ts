@@ -9,7 +9,7 @@ import { configOptionsToV2, setConfigOptionToV1 } from "../translate/config-opti
 import { errorToV2 } from "../translate/errors.ts";
 import { log } from "./effects.ts";
 import { restartAgent } from "./negotiate.ts";
-import { answer, answerAsIs, callAgent, refuse } from "./requests.ts";
+import { answer, answerAsIs, passOn, refuse } from "./requests.ts";
 import { closeSession, deleteSession, listSessions, openSession, resumeSession, touch } from "./sessions.ts";
 import type { Bridge, Session } from "./state.ts";
 import { cancel, prompt } from "./turns.ts";
@@ -20,8 +20,8 @@ type Handler = (bridge: Bridge, clientId: RequestId, params: JsonObject, method:
 const HANDLERS: Record<string, Handler> = {
   [Method.authLogin]: login,
   [Method.authLogout]: logout,
-  [Method.sessionNew]: (bridge, id, params, method) => openSession(bridge, id, method, params),
-  [Method.sessionFork]: (bridge, id, params, method) => openSession(bridge, id, method, params),
+  [Method.sessionNew]: openSession,
+  [Method.sessionFork]: openSession,
   [Method.sessionList]: listSessions,
   [Method.sessionResume]: resumeSession,
   [Method.sessionClose]: closeSession,
@@ -55,7 +55,7 @@ export function clientRequest(bridge: Bridge, clientId: RequestId, method: strin
   handler(bridge, clientId, asObject(conformed.value), method);
 }
 
-/** Passes a request on under another method name or none, and its answer back. */
+/** Passes a request on under the agent's name for it, and its answer back. */
 function forward(
   bridge: Bridge,
   clientId: RequestId,
@@ -64,17 +64,11 @@ function forward(
   onResult = (result: unknown) => answer(bridge, clientId, result),
 ): void {
   const sessionId = asString(asObject(params)["sessionId"]);
-  const agentId = callAgent(bridge, params, {
-    method,
-    sessionId,
-    onAnswer: (_, frame) => {
-      if ("error" in frame)
-        refuse(bridge, clientId, errorToV2(frame.error, sessionId === undefined ? { method } : { method, sessionId }));
-      else onResult(frame.result);
-    },
+  passOn(bridge, clientId, method, params, (frame) => {
+    if ("error" in frame)
+      refuse(bridge, clientId, errorToV2(frame.error, sessionId === undefined ? { method } : { method, sessionId }));
+    else onResult(frame.result);
   });
-  const open = bridge.clientRequests.get(clientId);
-  if (open !== undefined) open.agentId = agentId;
 }
 
 function login(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
@@ -99,21 +93,15 @@ function sendPrompt(bridge: Bridge, clientId: RequestId, params: JsonObject): vo
 function setConfigOption(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
   const session = openSessionOf(bridge, params);
   const call = setConfigOptionToV1(params, session.config);
-  const agentId = callAgent(bridge, call.params, {
-    method: call.method,
-    sessionId: session.id,
-    onAnswer: (_, frame) => {
-      if ("error" in frame) {
-        refuse(bridge, clientId, errorToV2(frame.error, { method: call.method, sessionId: session.id }));
-        return;
-      }
-      const { configOptions: list, ...rest } = asObject(frame.result);
-      session.config = Array.isArray(list) ? { ...session.config, configOptions: list } : call.apply(session.config);
-      answer(bridge, clientId, { ...rest, configOptions: configOptionsToV2(session.config) });
-    },
+  passOn(bridge, clientId, call.method, call.params, (frame) => {
+    if ("error" in frame) {
+      refuse(bridge, clientId, errorToV2(frame.error, { method: call.method, sessionId: session.id }));
+      return;
+    }
+    const { configOptions: list, ...rest } = asObject(frame.result);
+    session.config = Array.isArray(list) ? { ...session.config, configOptions: list } : call.apply(session.config);
+    answer(bridge, clientId, { ...rest, configOptions: configOptionsToV2(session.config) });
   });
-  const open = bridge.clientRequests.get(clientId);
-  if (open !== undefined) open.agentId = agentId;
 }
 
 /** `session/cancel`; of a session the client has not opened there is nothing to cancel. */

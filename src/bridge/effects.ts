@@ -6,14 +6,17 @@ import type { Notes } from "../translate/notes.ts";
 import { keepUpdate } from "./memory.ts";
 import type { Bridge, Session } from "./state.ts";
 
+/** Sends the client a frame. */
 export function toClient(bridge: Bridge, frame: Frame): void {
   bridge.effects.push({ type: "send", to: "client", frame });
 }
 
+/** Sends the agent a frame. */
 export function toAgent(bridge: Bridge, frame: Frame): void {
   bridge.effects.push({ type: "send", to: "agent", frame });
 }
 
+/** Writes a log record; `event` names what happened, in kebab-case. */
 export function log(
   bridge: Bridge,
   level: "debug" | "info" | "warn" | "error",
@@ -28,10 +31,12 @@ export function logNotes(bridge: Bridge, notes: Notes, details: JsonObject): voi
   for (const note of notes) log(bridge, "info", note.rule, { ...details, detail: note.detail });
 }
 
+/** Sets the named timer, in ms, in place of one that runs under that name. */
 export function setTimer(bridge: Bridge, name: string, ms: number): void {
   bridge.effects.push({ type: "timer", name, ms });
 }
 
+/** Takes the named timer back, if it runs. */
 export function clearTimer(bridge: Bridge, name: string): void {
   bridge.effects.push({ type: "clear-timer", name });
 }

@@ -1,8 +1,10 @@
+/** The border of the core: every event that can come in, every effect that can go out. */
 import type { RpcError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import type { SessionRecord } from "./memory.ts";
 
+/** The two peers. */
 export type Side = "client" | "agent";
 
 /** What happened outside: the only input of the core. */

@@ -46,12 +46,6 @@ interface Failure {
   data: JsonObject;
 }
 
-/** The last part of the agent's command, without directories and extension: its name when it gives none. */
-export function agentCommandName(command: readonly string[]): string {
-  const name = (command[0] ?? "").split(/[\\/]/).at(-1) ?? "";
-  return name.replace(/\.(exe|cmd|bat|ps1|mjs|cjs|js)$/i, "") || "agent";
-}
-
 /** The agent's process has ended, or could not be started. */
 export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>): void {
   bridge.agentExit = exit;
@@ -178,7 +172,7 @@ function say(bridge: Bridge, failure: Failure): void {
     `acp-shift: ${failure.message}`,
     `  command: ${bridge.options.agentCommand.join(" ")}`,
     `  phase:   ${failure.phase}`,
-    ...(stderr.length > 0 ? ["  its last words on stderr:", ...stderr.map((line) => `    ${line}`)] : []),
+    ...(stderr.length > 0 ? ["  its last words:", ...stderr.map((line) => `    ${line}`)] : []),
     `  ${failure.hint}`,
   ];
   bridge.effects.push({ type: "say", text: lines.join("\n") });

@@ -4,7 +4,7 @@
  * for what was kept; where it is kept is the shell's business.
  */
 import { asString, type JsonObject, without } from "../protocol/json.ts";
-import { digestText, type LedgerEntry, readDigest, takeFinished } from "./messages.ts";
+import { contentUpdates, digestText, type LedgerEntry, readDigest, takeFinished } from "./messages.ts";
 import type { Bridge, IndexEntry, Session } from "./state.ts";
 
 /** One thing to keep of a session, in the order it happened. */
@@ -60,11 +60,11 @@ export function keepUpdate(bridge: Bridge, session: Session, update: JsonObject)
 
 /** Messages that ended since the last call: their ids and digests, and their content where nobody else keeps it. */
 export function keepMessages(bridge: Bridge, session: Session): void {
-  for (const { kind, id, digest, content } of takeFinished(session.messages)) {
+  for (const message of takeFinished(session.messages)) {
     if (!bridge.options.remembers) continue;
+    const { kind, id, digest } = message;
     keep(bridge, session.id, { type: "message", kind, id, digest: digestText(digest) });
-    if (content !== undefined)
-      keep(bridge, session.id, { type: "update", update: { sessionUpdate: kind, messageId: id, content } });
+    for (const update of contentUpdates(message)) keep(bridge, session.id, { type: "update", update });
   }
 }
 

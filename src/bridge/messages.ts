@@ -24,13 +24,16 @@ interface CurrentMessage extends LedgerEntry {
   given: boolean;
   /** The length of all text so far, in UTF-16 units. */
   length: number;
-  /** All content so far; kept only where the bridge has to tell it again. */
+  /** The content since it was last taken; only where the bridge has to tell it again. */
   content: JsonObject[] | undefined;
+  /** True when some of the content was taken before. */
+  continues: boolean;
 }
 
 /** A message that has ended, for now. */
 export interface FinishedMessage extends LedgerEntry {
   content?: JsonObject[] | undefined;
+  continues?: boolean;
 }
 
 /** A message put together from replayed chunks. */
@@ -85,6 +88,7 @@ export interface Messages {
   replay: Replay | undefined;
 }
 
+/** The messages of a session that has none yet. */
 export function createMessages(): Messages {
   return {
     current: undefined,
@@ -112,9 +116,20 @@ function replaceCurrent(messages: Messages, next: CurrentMessage | undefined): v
 
 /** The messages that ended since the last call, in the order they began to. */
 export function takeFinished(messages: Messages): FinishedMessage[] {
-  const finished = [...messages.finished];
+  const finished = [...messages.finished].map((message) => ({ ...message }));
+  for (const message of messages.finished) {
+    if (message.content === undefined) continue;
+    message.content = [];
+    message.continues = true;
+  }
   messages.finished.clear();
   return finished;
+}
+
+/** The updates that tell a message's content: whole, or added to what was told of it before. */
+export function contentUpdates({ kind, id, content = [], continues = false }: FinishedMessage): JsonObject[] {
+  if (continues) return content.map((block) => ({ sessionUpdate: `${kind}_chunk`, messageId: id, content: block }));
+  return content.length === 0 ? [] : [{ sessionUpdate: kind, messageId: id, content }];
 }
 
 /** How a live chunk is to be sent: under an id, or not at all because it repeats a whole message. */
@@ -152,6 +167,7 @@ export function identify(
     given: given !== undefined,
     length,
     content: messages.keepsContent ? [content] : undefined,
+    continues: false,
   };
   digest(entry.digest, content);
   messages.ledger.push(entry);

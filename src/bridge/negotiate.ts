@@ -12,16 +12,16 @@ import {
   initializeResultToV2,
   isV1InitializeResult,
 } from "../translate/capabilities.ts";
-import { errorToV2, readError } from "../translate/errors.ts";
+import { errorToV2 } from "../translate/errors.ts";
 import type { Notes } from "../translate/notes.ts";
 import { clearTimer, log, logNotes, setTimer } from "./effects.ts";
-import { agentCommandName, endEverything, handshakeTimedOut } from "./failures.ts";
+import { endEverything, handshakeTimedOut } from "./failures.ts";
 import { endTerminals } from "./hosting.ts";
 import { answer, answerAsIs, callAgent, conformResult, refuse, withdrawRequests } from "./requests.ts";
 import type { Bridge } from "./state.ts";
 
 /** The protocol versions the bridge speaks with a client. */
-export const SUPPORTED_VERSIONS = [1, 2] as const;
+const SUPPORTED_VERSIONS = [1, 2] as const;
 
 /** The client's `initialize`: the first, or one repeated before any other request. */
 export function initialize(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
@@ -92,7 +92,7 @@ function faultOf(params: JsonObject): RpcError | undefined {
 
 function offer(bridge: Bridge, params: JsonObject, onAnswer: (frame: ResultFrame | ErrorFrame) => void): void {
   bridge.initializeParams = params;
-  callAgent(bridge, params, { method: Method.initialize, onAnswer: (_, frame) => onAnswer(frame) });
+  callAgent(bridge, params, { method: Method.initialize, onAnswer });
 }
 
 function offerV1(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
@@ -113,7 +113,7 @@ function offerV1(bridge: Bridge, clientId: RequestId, params: JsonObject): void 
 /** A v1 client: the agent is asked for what the client asked for. */
 function initializeV1(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
   offer(bridge, params, (frame) => {
-    const refused = "error" in frame && readError(frame.error).code === ErrorCode.unsupportedProtocolVersion;
+    const refused = "error" in frame && frame.error.code === ErrorCode.unsupportedProtocolVersion;
     if (refused || ("result" in frame && !isV1InitializeResult(frame.result)))
       return failed(
         bridge,
@@ -132,24 +132,28 @@ function initializeV1(bridge: Bridge, clientId: RequestId, params: JsonObject): 
 function upgrade(bridge: Bridge, clientId: RequestId, result: unknown): void {
   const v1Result = asObject(result);
   const agentName = asString(asObject(v1Result["agentInfo"])["name"]);
+  const commandName = agentCommandName(bridge.options.agentCommand);
   bridge.behaviour = bridge.options.behaviourOf(agentName);
-  bridge.agentName = agentName || agentCommandName(bridge.options.agentCommand);
+  bridge.agentName = agentName || commandName;
   bridge.offers = agentOffers(v1Result);
   bridge.pairing = "upgrade";
   const notes: Notes = [];
   const clientAuth = asObject(bridge.clientCapabilities["auth"]);
   const v2Result = initializeResultToV2(
     v1Result,
-    {
-      agentCommandName: agentCommandName(bridge.options.agentCommand),
-      clientHasTerminalAuth: isObject(clientAuth["terminal"]),
-    },
+    { agentCommandName: commandName, clientHasTerminalAuth: isObject(clientAuth["terminal"]) },
     notes,
   );
   logNotes(bridge, notes, { method: Method.initialize });
   const conformed = conformResult(bridge, "agent", Method.initialize, v2Result);
   if (conformed.ok) return ready(bridge, clientId, conformed.value);
   failed(bridge, clientId, rpcError(ErrorCode.internalError, `the agent's result is invalid: ${conformed.fault}`));
+}
+
+/** The last part of the agent's command, without directories and extension: its name when it gives none (rule 1.10). */
+function agentCommandName(command: readonly string[]): string {
+  const name = (command[0] ?? "").split(/[\\/]/).at(-1) ?? "";
+  return name.replace(/\.(exe|cmd|bat|ps1|mjs|cjs|js)$/i, "") || "agent";
 }
 
 /** Both sides speak the same version: from here on bytes go through. */
@@ -168,10 +172,10 @@ function ready(bridge: Bridge, clientId: RequestId, result: unknown): void {
 }
 
 /** The attempt failed: the client may try again. */
-function failed(bridge: Bridge, clientId: RequestId, error: unknown): void {
+function failed(bridge: Bridge, clientId: RequestId, error: RpcError): void {
   clearTimer(bridge, "handshake");
   bridge.phase = "new";
-  refuse(bridge, clientId, errorToV2(readError(error), { method: Method.initialize }));
+  refuse(bridge, clientId, errorToV2(error, { method: Method.initialize }));
 }
 
 /** The agent has not answered `initialize` in time: nothing more is to be expected of it. */
@@ -206,7 +210,7 @@ export function restartAgent(bridge: Bridge, clientId: RequestId, result: unknow
       bridge.restarting = undefined;
       clearTimer(bridge, "handshake");
       if ("error" in frame) {
-        refuse(bridge, clientId, errorToV2(readError(frame.error), { method: Method.authLogin }));
+        refuse(bridge, clientId, errorToV2(frame.error, { method: Method.authLogin }));
         return;
       }
       bridge.offers = agentOffers(asObject(frame.result));

@@ -29,12 +29,24 @@ export function callAgent(bridge: Bridge, params: unknown, call: AgentCall): num
   return id;
 }
 
-/** Sends the client a request under the bridge's own id. Returns that id. */
-export function callClient(bridge: Bridge, params: unknown, call: ClientCall): number {
+/** As {@link callAgent}, for a request of the client's: when the client withdraws that one, the agent's goes with it. */
+export function passOn(
+  bridge: Bridge,
+  clientId: RequestId,
+  method: string,
+  params: unknown,
+  onAnswer: AgentCall["onAnswer"],
+): void {
+  const agentId = callAgent(bridge, params, { method, onAnswer });
+  const open = bridge.clientRequests.get(clientId);
+  if (open !== undefined) open.agentId = agentId;
+}
+
+/** Sends the client a request under the bridge's own id. */
+export function callClient(bridge: Bridge, params: unknown, call: ClientCall): void {
   const id = bridge.nextClientId++;
   bridge.clientCalls.set(id, call);
   toClient(bridge, request(id, call.method, params));
-  return id;
 }
 
 /** Answers a request of the client's with a v2 result; the second answer to one request is dropped (I5). */

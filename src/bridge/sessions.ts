@@ -2,7 +2,7 @@
  * Session setup and the baseline methods a v1 agent may lack (docs/mapping.md §3, §4).
  */
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
-import type { ErrorFrame, RequestId, ResultFrame } from "../protocol/frames.ts";
+import type { RequestId } from "../protocol/frames.ts";
 import { asArray, asObject, asString, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import type { AgentOffers } from "../translate/capabilities.ts";
@@ -23,24 +23,24 @@ import {
   replayOf,
   transcribes,
 } from "./memory.ts";
-import { beginReplay, endMessage, endReplay, finishReplayed } from "./messages.ts";
-import { answer, callAgent, refuse, withdrawRequests } from "./requests.ts";
+import { beginReplay, contentUpdates, endMessage, endReplay, finishReplayed } from "./messages.ts";
+import { answer, passOn, refuse, withdrawRequests } from "./requests.ts";
 import { type Bridge, createSession, type IndexEntry, type Restoring, type Session } from "./state.ts";
-import { cancel, endTurn, refuseHeld, reportState, sendHeld } from "./turns.ts";
+import { cancel, endToolCalls, endTurn, LONGEST_SETTLE, refuseHeld, reportState, sendHeld } from "./turns.ts";
 import { endUnprompted } from "./unprompted.ts";
 import { commandsAmong, rememberReplayed, replayed, sessionUpdate } from "./updates.ts";
 
 /** How long a close waits for the agent to end its work when `--cancel-timeout` sets no limit, in ms. */
 const CLOSE_TIMEOUT = 30_000;
 
-/** What the agent offers; everything is off before it has said so. */
+/** What the agent offers. No request gets here before it has said so. */
 function offersOf(bridge: Bridge): AgentOffers {
   if (bridge.offers === undefined) throw new Error("no agent has been paired yet");
   return bridge.offers;
 }
 
 /** `session/new`, and the unstable `session/fork`: both name a new session in their result. */
-export function openSession(bridge: Bridge, clientId: RequestId, method: string, params: JsonObject): void {
+export function openSession(bridge: Bridge, clientId: RequestId, params: JsonObject, method: string): void {
   const v1Params = newSessionParamsToV1(params, offersOf(bridge));
   bridge.sessionsOpening++;
   passOn(bridge, clientId, method, v1Params, (frame) => {
@@ -155,6 +155,14 @@ export function listSessions(bridge: Bridge, clientId: RequestId, params: JsonOb
 export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
   const live = bridge.sessions.get(asString(params["sessionId"]) ?? "");
   if (live?.restoring !== undefined) throw resumedAlready();
+  if (live?.closing !== undefined) {
+    const close = live.closing;
+    live.closing = () => {
+      close();
+      attempt(bridge, clientId, () => resumeSession(bridge, clientId, params));
+    };
+    return;
+  }
   const replayFrom = params["replayFrom"] ?? undefined;
   if (replayFrom !== undefined && asObject(replayFrom)["type"] !== "start")
     throw new RequestFault(
@@ -275,8 +283,13 @@ function definedConfig(result: JsonObject): SessionConfig {
 function whenQuiet(bridge: Bridge, session: Session, finish: () => void): void {
   if (session.restoring === undefined) return;
   session.restoring.onQuiet = finish;
+  session.restoring.answeredAt = bridge.now;
   session.lastSign = bridge.now;
-  setTimer(bridge, `quiet ${session.id}`, Math.max(bridge.behaviour.settle, 1));
+  setTimer(bridge, `quiet ${session.id}`, Math.max(replayQuiet(bridge), 1));
+}
+
+function replayQuiet({ behaviour }: Bridge): number {
+  return Math.max(behaviour.settle, behaviour.replaySettle);
 }
 
 /** The quiet after a load's result: what still came counted as replay. */
@@ -284,8 +297,9 @@ export function quietTimer(bridge: Bridge, session: Session): void {
   const onQuiet = session.restoring?.onQuiet;
   if (onQuiet === undefined) return;
   const quiet = bridge.now - session.lastSign;
-  if (quiet < bridge.behaviour.settle)
-    setTimer(bridge, `quiet ${session.id}`, Math.ceil(bridge.behaviour.settle - quiet));
+  const patient = bridge.now - (session.restoring?.answeredAt ?? 0) < LONGEST_SETTLE;
+  if (quiet < replayQuiet(bridge) && patient)
+    setTimer(bridge, `quiet ${session.id}`, Math.ceil(replayQuiet(bridge) - quiet));
   else onQuiet();
 }
 
@@ -307,21 +321,22 @@ function restored(bridge: Bridge, session: Session, resume: Resume, result: Json
 }
 
 function resumed(bridge: Bridge, session: Session, resume: Resume, result: JsonObject): void {
-  if (resume.wantsReplay) replayKept(bridge, session, resume.kept);
+  if (resume.wantsReplay) replayKept(bridge, session, resume);
   reportState(bridge, session, session.state);
   answer(bridge, resume.clientId, sessionResultToV2(result, session.config, undefined));
   sendHeld(bridge, session);
 }
 
 /** A replay the agent cannot give comes from the transcript, as far as there is one. */
-function replayKept(bridge: Bridge, session: Session, kept: RememberedSession | undefined): void {
+function replayKept(bridge: Bridge, session: Session, { kept, live }: Resume): void {
   for (const update of replayOf(kept?.transcript ?? [])) {
     rememberReplayed(session, update);
     sendUpdate(bridge, session, update);
   }
   const open = session.messages.current;
-  if (open?.content !== undefined)
-    sendUpdate(bridge, session, { sessionUpdate: open.kind, messageId: open.id, content: open.content });
+  if (open !== undefined) for (const update of contentUpdates(open)) sendUpdate(bridge, session, update);
+  // Whoever worked on what is still open in it is gone.
+  if (live === undefined) endToolCalls(bridge, session, "failed");
   if (kept?.transcriptComplete && (kept.transcript.length > 0 || kept.messages.length === 0)) return;
   updateClient(bridge, session, {
     sessionUpdate: "notice",
@@ -380,12 +395,14 @@ function endWork(bridge: Bridge, session: Session, done: () => void): void {
   endUnprompted(bridge, session, { stopReason: "cancelled" });
   session.restoring?.onQuiet?.();
   const close = () => {
+    // Before it was restored it has no ledger, which is not to hide the one there is.
+    const isOpen = session.restoring === undefined;
     endRestoring(bridge, session);
     endMessage(session.messages);
     keepMessages(bridge, session);
     if (bridge.index.has(session.id)) keep(bridge, session.id, { type: "closed", at: wallClock(bridge) });
     bridge.sessions.delete(session.id);
-    bridge.ledgers.set(session.id, session.messages.ledger);
+    if (isOpen || session.messages.ledger.length > 0) bridge.ledgers.set(session.id, session.messages.ledger);
     session.closing = undefined;
     refuseHeld(bridge, session);
     withdrawRequests(bridge, session.id);
@@ -404,22 +421,6 @@ function endWork(bridge: Bridge, session: Session, done: () => void): void {
   session.closing = close;
   cancel(bridge, session, { sessionId: session.id });
   if (bridge.options.cancelTimeout === 0) setTimer(bridge, `cancel ${session.id}`, CLOSE_TIMEOUT);
-}
-
-function passOn(
-  bridge: Bridge,
-  clientId: RequestId,
-  method: string,
-  params: JsonObject,
-  onAnswer: (frame: ResultFrame | ErrorFrame) => void,
-): void {
-  const agentId = callAgent(bridge, params, {
-    method,
-    sessionId: asString(params["sessionId"]),
-    onAnswer: (_, frame) => onAnswer(frame),
-  });
-  const open = bridge.clientRequests.get(clientId);
-  if (open !== undefined) open.agentId = agentId;
 }
 
 /** Runs a handler; a fault in the request becomes its error answer. */

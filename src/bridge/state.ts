@@ -1,3 +1,4 @@
+/** What is remembered between frames, as plain data: the bridge, its sessions, turns and open requests. */
 import type { ErrorFrame, RequestId, ResultFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import type { ProtocolSchema } from "../protocol/schema.ts";
@@ -13,6 +14,8 @@ import { createMessages, type LedgerEntry, type Messages } from "./messages.ts";
 export interface AgentBehaviour {
   /** Quiet time after a prompt's result before the session is reported idle, in ms. */
   settle: number;
+  /** Quiet time after a load's result before its replay counts as over, in ms; never less than `settle`. */
+  replaySettle: number;
   /** What to do with a whole message that repeats the one just streamed under another id. */
   restatedMessages: "keep" | "drop";
   /** Whether the agent needs a fresh process once it is logged in. */
@@ -55,7 +58,6 @@ export interface BridgeOptions extends AgentBehaviour {
 /** A request of the client's that has no answer yet. */
 export interface ClientRequest {
   method: string;
-  sessionId?: string | undefined;
   /** The id under which it was passed on to the agent, when it was. */
   agentId?: number;
 }
@@ -63,8 +65,7 @@ export interface ClientRequest {
 /** A request of the bridge's to the agent that has no answer yet. */
 export interface AgentCall {
   method: string;
-  sessionId?: string | undefined;
-  onAnswer(bridge: Bridge, answer: ResultFrame | ErrorFrame): void;
+  onAnswer(answer: ResultFrame | ErrorFrame): void;
 }
 
 /** A request of the bridge's to the client that has no answer yet: the agent's request, passed on. */
@@ -79,6 +80,7 @@ export interface ClientCall {
   cancelled?: JsonObject;
 }
 
+/** What a `state_update` tells of a session (schema v2 `StateUpdate`). */
 export type SessionState = "idle" | "running" | "requires_action";
 
 /** A `session/prompt` of the client's that has not been sent to the agent. */
@@ -106,6 +108,8 @@ export interface Turn extends HeldPrompt {
   /** The agent's last sign before the silence the client was told of. */
   stalledSince?: number;
   ending?: TurnEnding;
+  /** When the agent answered the prompt. */
+  answeredAt?: number;
 }
 
 /** What is remembered of a tool call: enough to patch, to end it, and to name it in a permission. */
@@ -149,6 +153,8 @@ export interface Restoring {
   swallowed: number;
   /** Tool calls the replay has come to, known to the client from before or not. */
   toolCalls: Set<string>;
+  /** When the agent answered. */
+  answeredAt?: number;
   /** Called once the agent has been quiet for the settle window after its result. */
   onQuiet?: () => void;
 }
@@ -162,6 +168,7 @@ export interface IndexEntry {
   updatedAt: string;
 }
 
+/** How far the connection has come; in `over` nothing has an effect any more. */
 export type Phase = "new" | "initializing" | "ready" | "over";
 
 /** The whole state of the core. */

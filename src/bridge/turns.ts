@@ -11,13 +11,19 @@ import { stopReasonToV2 } from "../translate/stop-reasons.ts";
 import { clearTimer, log, setTimer, toAgent, updateClient } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
 import { endMessage, enterUserMessage } from "./messages.ts";
-import { answer, callAgent, refuse, withdrawRequests } from "./requests.ts";
+import { answer, passOn, refuse, withdrawRequests } from "./requests.ts";
 import type { Bridge, HeldPrompt, Session, SessionState, Turn, TurnEnding } from "./state.ts";
 import { endUnprompted } from "./unprompted.ts";
 
 /** How often a prompt is sent again to an agent that says it is busy, and how long each time is waited, in ms. */
 const BUSY_ATTEMPTS = 5;
 const BUSY_PAUSE = 200;
+
+/**
+ * How long an agent that has answered may go on without a pause before what follows counts as background, in ms: one
+ * that never falls silent must not keep its turn, or a resume, for ever.
+ */
+export const LONGEST_SETTLE = 10_000;
 
 const FINAL_STATUSES = new Set<string | undefined>(["completed", "failed", "cancelled"]);
 
@@ -60,13 +66,9 @@ function begin(bridge: Bridge, session: Session, held: HeldPrompt): void {
 function send(bridge: Bridge, session: Session, turn: Turn): void {
   turn.open = true;
   turn.attempts++;
-  const agentId = callAgent(bridge, turn.params, {
-    method: Method.sessionPrompt,
-    sessionId: session.id,
-    onAnswer: (_, frame) => promptAnswered(bridge, session, turn, frame),
-  });
-  const request = bridge.clientRequests.get(turn.clientId);
-  if (request !== undefined) request.agentId = agentId;
+  passOn(bridge, turn.clientId, Method.sessionPrompt, turn.params, (frame) =>
+    promptAnswered(bridge, session, turn, frame),
+  );
   if (bridge.options.acceptWindow === 0) accept(bridge, session);
   else if (!turn.accepted) setTimer(bridge, `accept ${session.id}`, bridge.options.acceptWindow);
 }
@@ -147,6 +149,7 @@ function promptStopped(bridge: Bridge, session: Session, turn: Turn, result: Jso
 /** Waits until the agent has been quiet: some send the tail of a message after their result. */
 function settle(bridge: Bridge, session: Session, turn: Turn, ending: TurnEnding): void {
   turn.ending = ending;
+  turn.answeredAt = bridge.now;
   clearTimer(bridge, `cancel ${session.id}`);
   if (bridge.behaviour.settle === 0) endTurn(bridge, session, ending);
   else setTimer(bridge, `settle ${session.id}`, bridge.behaviour.settle);
@@ -178,10 +181,10 @@ function idleFields(ending: TurnEnding): JsonObject {
   }
 }
 
-/** Gives every tool call that is still open a final status (docs/mapping.md §6, last paragraph). */
-function endToolCalls(bridge: Bridge, session: Session, status: "failed" | "cancelled"): void {
+/** Gives every tool call that is still open a final status (docs/mapping.md §6). */
+export function endToolCalls(bridge: Bridge, session: Session, status: "failed" | "cancelled"): void {
   for (const [toolCallId, record] of session.toolCalls) {
-    if (FINAL_STATUSES.has(record.status)) continue;
+    if (isFinalStatus(record.status)) continue;
     record.status = status;
     record.guessed = true;
     updateClient(bridge, session, { sessionUpdate: "tool_call_update", toolCallId, status });
@@ -288,7 +291,8 @@ export function turnTimer(bridge: Bridge, session: Session, name: string): void 
     case "settle": {
       if (turn.ending === undefined) return;
       const quiet = bridge.now - session.lastSign;
-      if (quiet < bridge.behaviour.settle)
+      const patient = bridge.now - (turn.answeredAt ?? 0) < LONGEST_SETTLE;
+      if (quiet < bridge.behaviour.settle && patient)
         setTimer(bridge, `settle ${session.id}`, Math.ceil(bridge.behaviour.settle - quiet));
       else endTurn(bridge, session, turn.ending);
       break;

@@ -23,8 +23,6 @@ export async function run(
 ): Promise<number> {
   // Nobody reads our stderr: the conversation goes on without it. Unheard, the error would be told on stderr again.
   process.stderr.on("error", () => {});
-  // When nobody reads our stderr any more, what we say is lost and the traffic goes on.
-  process.stderr.on("error", () => {});
   const tell = (text: string) => {
     if (process.stderr.writableLength < STDERR_BACKLOG) process.stderr.write(`${text}\n`);
   };
@@ -48,8 +46,7 @@ export async function run(
   return cause ?? status;
 }
 
-/** Output that nobody reads must not keep the process: after a while it ends with what is left unsaid. */
+/** Output that nobody reads, or a disk that does not answer, must not keep the process: after a while it just ends. */
 function leave(status: number): void {
-  if (process.stderr.writableLength === 0 && process.stdout.writableLength === 0) return;
   setTimeout(() => process.exit(status), LEAVE_AFTER).unref();
 }

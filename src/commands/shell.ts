@@ -10,6 +10,7 @@ import type { Settings } from "../config/settings.ts";
 import { UsageError } from "../config/usage-error.ts";
 import type { Logger } from "../logging.ts";
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
+import { type Frame, failure } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import { type ProtocolSchema, readSchema } from "../protocol/schema.ts";
 import { readTextFile, writeTextFile } from "../services/files.ts";
@@ -20,6 +21,7 @@ import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
 import { createLineSplitter, type Line, type LineSplitter } from "../transport/lines.ts";
 import { createOutput, type Output } from "../transport/output.ts";
+import { within } from "../transport/within.ts";
 
 /** What a shell is made of: one agent to run, one client to speak with. */
 export interface ShellOptions {
@@ -46,6 +48,9 @@ export interface Shell {
 /** How much of a line that is no frame goes to the log, in characters; all of it goes to stderr. */
 const LOGGED_NOISE = 1000;
 
+/** How many lines of noise are kept to say what the agent said last. */
+const NOISE_TAIL = 20;
+
 /**
  * Runs an agent and bridges between it and one client: the world round the synchronous core. Bytes become lines, lines
  * become events; effects become bytes and timers. A reader that is slow pauses the other side.
@@ -59,6 +64,7 @@ export function startShell(options: ShellOptions): Shell {
     resolve = settle;
   });
 
+  let noiseTail: string[] = [];
   let store: Store | undefined;
   let terminals: HostedTerminals | undefined;
   let abandonClient: () => void = () => {};
@@ -79,13 +85,15 @@ export function startShell(options: ShellOptions): Shell {
     hosts: { terminals: settings.host.includes("terminal"), files: settings.host.includes("fs") },
     paths: pathsOf(settings),
     settle: settings.settle,
+    replaySettle: settings.replaySettle,
     restatedMessages: settings.restatedMessages,
     restartAfterLogin: settings.restartAfterLogin,
     runId: randomBytes(5).toString("hex"),
     timeOrigin: performance.timeOrigin,
     behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
     schemaV2: loadSchemaV2,
-    agentStderr: () => child.stderrTail(),
+    // A command that is no agent says so on stdout: that counts as its last words too.
+    agentStderr: () => `${child.stderrTail()}\n${noiseTail.join("\n")}`,
   });
 
   const clientOutput = createOutput(client.output, {
@@ -114,6 +122,10 @@ export function startShell(options: ShellOptions): Shell {
         onStdoutEnd: () => whileCurrent(() => agentLines(splitter.end())),
         onStderrLine: options.tell,
         onExit: (exit) => whileCurrent(() => dispatch({ type: "agent-exit", ...exit })),
+        onClosed: (stream) => {
+          log.warn("agent-closed", { stream });
+          options.tell(`acp-shift: the agent closed its ${stream} and is of no use any more; it is being ended`);
+        },
       },
     );
     agentOutput = createOutput(child.stdin, {
@@ -127,6 +139,7 @@ export function startShell(options: ShellOptions): Shell {
     agentSplitter = createLineSplitter(settings.maxFrame);
     void agentOutput.flush();
     await former.stop(ladder);
+    if (finishing) return;
     if (left) return dispatch({ type: "agent-exit", code: 0, signal: null });
     runAgent();
     dispatch({ type: "agent-restarted" });
@@ -140,10 +153,25 @@ export function startShell(options: ShellOptions): Shell {
     return side === "client" ? clientOutput : agentOutput;
   }
 
+  /** A frame that can be read but not written, for it nests too deeply, costs no more than whoever waits for it. */
+  function send(to: Side, frame: Frame): void {
+    try {
+      outputOf(to).write(JSON.stringify(frame));
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      log.error("frame-unwritable", { to, message });
+      if (!("id" in frame)) return;
+      const refusal = failure(frame.id, rpcError(ErrorCode.internalError, `a message cannot be written: ${message}`));
+      if (!("method" in frame)) outputOf(to).write(JSON.stringify(refusal));
+      // The answer it will never get, once the effects it came with are done.
+      else queueMicrotask(() => dispatch({ type: "frame", from: to, value: refusal, line: new Uint8Array() }));
+    }
+  }
+
   function perform(effect: Effect): void {
     switch (effect.type) {
       case "send":
-        outputOf(effect.to).write(JSON.stringify(effect.frame));
+        send(effect.to, effect.frame);
         break;
       case "forward":
         outputOf(effect.to).write(effect.line);
@@ -270,6 +298,7 @@ export function startShell(options: ShellOptions): Shell {
       for (const text of noise) {
         options.tell(text);
         log.warn("agent-noise", { text: text.slice(0, LOGGED_NOISE) });
+        noiseTail = [...noiseTail, text.slice(0, LOGGED_NOISE)].slice(-NOISE_TAIL);
       }
       if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
       for (const frame of frames) {
@@ -281,6 +310,7 @@ export function startShell(options: ShellOptions): Shell {
   }
 
   let left = false;
+  let finishing = false;
 
   function clientLeft(): void {
     left = true;
@@ -299,11 +329,12 @@ export function startShell(options: ShellOptions): Shell {
   client.input.on("error", () => clientLeft());
 
   async function finish(status: number): Promise<void> {
+    finishing = true;
     for (const timer of timers.values()) clearTimeout(timer);
     client.input.removeAllListeners("data").pause().destroy();
     void agentOutput.flush();
     await Promise.all([child.stop(ladder), terminals?.closeAll()]);
-    await Promise.race([store?.close(), patience(settings.killAfter)]);
+    if (store !== undefined) await within(settings.killAfter, store.close());
     await Promise.race([clientOutput.flush(), clientAbandoned]);
     resolve(status);
   }
@@ -338,11 +369,6 @@ function pathsOf(settings: Settings): PathMap | undefined {
   } catch (error) {
     throw new UsageError(`--map: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-/** Resolves after that long, without keeping the process alive. */
-function patience(ms: number): Promise<void> {
-  return new Promise((settle) => setTimeout(settle, ms).unref());
 }
 
 /** What the user chose, else what the profile for this agent says, else the defaults. */

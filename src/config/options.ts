@@ -46,6 +46,11 @@ export const options: Readonly<Record<SettingName, Option>> = {
     byProfile: true,
     description: "How long the agent must be quiet after its prompt result before the session is idle; 0: at once",
   },
+  replaySettle: {
+    kind: "duration",
+    byProfile: true,
+    description: "How long the agent must be quiet after it loaded a session before its replay counts as over",
+  },
   restatedMessages: {
     kind: "choice",
     choices: ["keep", "drop"],

@@ -16,7 +16,7 @@ export interface Profile {
     /** Names of the agent's program, without folder and extension. */
     command: readonly string[];
   };
-  settings: Partial<Pick<SettingValues, "settle" | "restatedMessages" | "restartAfterLogin">>;
+  settings: Partial<Pick<SettingValues, "settle" | "replaySettle" | "restatedMessages" | "restartAfterLogin">>;
   /** For every setting, by option name, the reason. */
   why: Readonly<Record<string, string>>;
 }

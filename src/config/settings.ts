@@ -14,6 +14,7 @@ export interface SettingValues {
   acceptWindow: number;
   /** 0: at once. */
   settle: number;
+  replaySettle: number;
   restatedMessages: "keep" | "drop";
   restartAfterLogin: boolean;
   /** 0: never. */

@@ -72,12 +72,13 @@ export function runCommand(
       windowsVerbatimArguments: line.verbatim,
     });
   } catch (error) {
-    process.nextTick(notStarted, error);
+    setImmediate(notStarted, error);
     return NEVER_STARTED;
   }
   const { pid, stdout, stderr } = child;
   if (pid === undefined || !stdout || !stderr) {
-    child.on("error", notStarted);
+    // Node reports it in the next tick: before whoever asked for the command could say that it has a terminal.
+    child.on("error", (error) => setImmediate(notStarted, error));
     return NEVER_STARTED;
   }
 

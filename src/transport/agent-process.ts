@@ -33,6 +33,8 @@ export interface AgentHandlers {
    * everything on stdout was delivered. What the agent leaves behind with its stdout open is ended first.
    */
   onExit(exit: AgentExit): void;
+  /** The agent lives on, but no longer speaks or listens: it is being ended. Called at most once. */
+  onClosed?(stream: "stdin" | "stdout"): void;
 }
 
 export interface AgentProcess {
@@ -88,13 +90,18 @@ export function startAgent(options: AgentOptions, handlers: AgentHandlers): Agen
   let stdoutPaused = false;
   let stopping = false;
   let reported = false;
+  let abandoned = false;
   let ending: Promise<void> | undefined;
+  let markGone = (): void => {};
+  const whenGone = new Promise<void>((resolve) => {
+    markGone = resolve;
+  });
   let markReported = (): void => {};
   const whenReported = new Promise<void>((resolve) => {
     markReported = resolve;
   });
 
-  stdin.on("error", ignore);
+  stdin.on("error", () => void abandon("stdin"));
   stdout.on("error", endStdout);
   stderr.on("error", ignore);
   stdout.on("data", handlers.onStdout);
@@ -112,6 +119,7 @@ export function startAgent(options: AgentOptions, handlers: AgentHandlers): Agen
   function onGone(exit: AgentExit): void {
     if (status) return;
     status = exit;
+    markGone();
     // Node resumes the streams of a process in the tick after its exit: back-pressure holds all the same.
     process.nextTick(() => process.nextTick(() => stdoutPaused && stdout?.pause()));
     void windUp(exit);
@@ -121,6 +129,17 @@ export function startAgent(options: AgentOptions, handlers: AgentHandlers): Agen
     if (stdoutEnded) return;
     stdoutEnded = true;
     handlers.onStdoutEnd();
+    void abandon("stdout");
+  }
+
+  /** Nothing can be asked of an agent that has closed its end; one that is about to exit does so too. */
+  async function abandon(stream: "stdin" | "stdout"): Promise<void> {
+    if (abandoned) return;
+    abandoned = true;
+    await within(PIPE_GRACE_MS, whenGone);
+    if (status !== undefined || ending !== undefined) return;
+    handlers.onClosed?.(stream);
+    await end(options.ladder ?? DEFAULT_LADDER);
   }
 
   function finish(exit: AgentExit): void {

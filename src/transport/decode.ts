@@ -26,7 +26,7 @@ export interface AgentLine {
 }
 
 /**
- * Decodes one line of the agent's (docs/mapping.md §12, "From A"). An array is unpacked; terminal escapes and byte order
+ * Decodes one line of the agent's (docs/mapping.md §12). An array is unpacked; terminal escapes and byte order
  * marks before a frame are dropped; several frames on one line are told apart; whatever is no JSON-RPC is noise.
  * Takes time linear in the length of the line. Never throws.
  */

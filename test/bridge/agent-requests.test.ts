@@ -488,6 +488,18 @@ describe("§10 a session id the client does not know", () => {
     ]);
   });
 
+  test("requests of a session the client has closed are not asked in another: `cancelled`", () => {
+    const dialogue = runningDialogue();
+    dialogue.client(request("new2", "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(4, { sessionId: "s2" }));
+    dialogue.client(request("c", "session/close", { sessionId: "s2" }));
+    dialogue.agent(reply(5, {}));
+    play(dialogue, [
+      ["agent", permission(0, child, { sessionId: "s2" })],
+      ["to agent", reply(0, CANCELLED)],
+    ]);
+  });
+
   test("updates: not shown, logged", () => {
     play(runningDialogue(), [
       ["agent", update("child", { sessionUpdate: "agent_message_chunk", content: text("psst") })],

@@ -24,6 +24,7 @@ import {
   request,
   runningDialogue,
   stateUpdate,
+  testOptions,
   text,
   update,
 } from "../support/dialogue.ts";
@@ -535,5 +536,27 @@ test("§0 I5 every request gets its answer though the agent answers none, and no
     ["to client", expect.objectContaining({ id: "x" })],
     ["to client", expect.objectContaining({ id: "c" })],
     ["done", 1],
+  ]);
+});
+
+test("§0 I5 a fault of the bridge's own costs one frame, and whoever asked is told", () => {
+  let broken = false;
+  const schemaV2 = () => {
+    if (broken) throw new Error("a bug");
+    return testOptions.schemaV2();
+  };
+  const dialogue = runningDialogue({ schemaV2 });
+  dialogue.client(request("x", "_test/ask", {}));
+  broken = true;
+  const refused = (id: unknown) => fail(id, -32603, expect.any(String));
+  const toolCall = { toolCallId: "t", title: "T" };
+  const options = [{ optionId: "y", name: "Y", kind: "allow_once" }];
+  play(dialogue, [
+    ["agent", request(0, "session/request_permission", { sessionId: "s1", toolCall, options })],
+    ["to agent", refused(0)],
+    ["agent", reply(RUNNING + 1, {})],
+    ["to client", refused("x")],
+    ["client", request("n", "session/new", { cwd: "/work" })],
+    ["to client", refused("n")],
   ]);
 });

@@ -330,6 +330,30 @@ describe("§4 replay from the transcript, at an agent that has only session/resu
     ]);
   });
 
+  test("a tool call that was open when the run was killed has failed; a status that comes after all still counts", () => {
+    const first = runningDialogue(remembers, onlyResume);
+    first.agent(update("s1", { sessionUpdate: "tool_call", toolCallId: "t", title: "Read", status: "in_progress" }));
+    const failed = { sessionUpdate: "tool_call_update", toolCallId: "t", status: "failed" };
+    const completed = { ...failed, status: "completed" };
+    play(pairedDialogue(later, onlyResume), [
+      ["client", resume("r", replay)],
+      recall(1),
+      recalled(1, remembered(first.acts)),
+      ["to agent", request(2, "session/resume", v1Params)],
+      ["agent", reply(2, {})],
+      ["to client", message("user_message", minted(1), "hello")],
+      ["to client", update("s1", { ...failed, title: "Read", status: "in_progress" })],
+      ["to client", update("s1", failed)],
+      ["to client", stateUpdate("idle")],
+      ["to client", reply("r", {})],
+      keep({ type: "session", cwd: "/work", at: "2026-01-02T00:00:00.000Z" }),
+      keepUpdate(failed),
+      ["agent", update("s1", completed)],
+      ["to client", update("s1", completed)],
+      keepUpdate(completed),
+    ]);
+  });
+
   test("not told again when no replay is asked for", () => {
     const first = runningDialogue(remembers, onlyResume);
     converse(first);
@@ -404,6 +428,33 @@ describe("§4 replay from the transcript, at an agent that has only session/resu
         output: { data: "YWJj" },
       }),
     );
+  });
+});
+
+test("§0 I6 the content of a message is let go once it is kept; what is added to it later is kept as such", () => {
+  const dialogue = runningDialogue(remembers, onlyResume);
+  dialogue.agent(agentText("One", "a"));
+  const kept = (id: string, words: string) =>
+    keepUpdate({ sessionUpdate: "agent_message", messageId: id, content: [text(words)] });
+  play(dialogue, [
+    ["agent", agentText("Two", "b")],
+    ["to client", agentText("Two", "b")],
+    keepMessage("agent_message", "a"),
+    kept("a", "One"),
+    ["agent", agentText(" and more", "a")],
+    ["to client", agentText(" and more", "a")],
+    ["agent", reply(RUNNING, { stopReason: "end_turn" })],
+    ["to client", idle({ stopReason: "end_turn" })],
+    keepMessage("agent_message", "b"),
+    kept("b", "Two"),
+    keepMessage("agent_message", "a"),
+    keepUpdate({ sessionUpdate: "agent_message_chunk", messageId: "a", content: text(" and more") }),
+  ]);
+  expect(JSON.stringify(dialogue.bridge.sessions.get("s1")?.messages.ledger)).not.toContain("One");
+  expect(remembered(dialogue.acts)?.transcript).toContainEqual({
+    sessionUpdate: "agent_message_chunk",
+    messageId: "a",
+    content: text(" and more"),
   });
 });
 
@@ -487,6 +538,27 @@ describe("what comes while a session is looked up", () => {
       ["to client", reply("c", {})],
       recalled(1, undefined),
       ["to client", fail("r", -32800, "the session was closed while it was being resumed")],
+    ]);
+  });
+
+  test("a close does not cost the session the ids it had", () => {
+    const first = runningDialogue(remembers, onlyLoad);
+    converse(first);
+    const dialogue = pairedDialogue(later, onlyLoad);
+    play(dialogue, [
+      ["client", resume("r")],
+      recall(1),
+      ["client", request("c", "session/close", { sessionId: "s1" })],
+      ["to client", reply("c", {})],
+      recalled(1, undefined),
+      ["to client", fail("r", -32800, "the session was closed while it was being resumed")],
+      ["client", resume("again", replay)],
+      recall(2),
+      recalled(2, remembered(first.acts)),
+      ["to agent", request(2, "session/load", v1Params)],
+      ["agent", chunk("hello", "user_message_chunk")],
+      ["agent", chunk("Hm", "agent_thought_chunk")],
+      ["to client", message("user_message", minted(1), "hello")],
     ]);
   });
 

@@ -510,7 +510,7 @@ describe("§1 what each side is told of the other", () => {
     const names: unknown[] = [];
     const behaviourOf = (name: string | undefined) => {
       names.push(name);
-      return { settle: 0, restatedMessages: "keep", restartAfterLogin: false } as const;
+      return { settle: 0, restatedMessages: "keep", restartAfterLogin: false, replaySettle: 0 } as const;
     };
     pairedDialogue({ behaviourOf }, agentHello);
     pairedDialogue({ behaviourOf }, { protocolVersion: 1 });

@@ -386,7 +386,8 @@ describe("§9 the settle window", () => {
   });
 
   test("a profile's time counts", () => {
-    const behaviourOf = () => ({ settle: 300, restatedMessages: "keep", restartAfterLogin: false }) as const;
+    const behaviourOf = () =>
+      ({ settle: 300, restatedMessages: "keep", restartAfterLogin: false, replaySettle: 0 }) as const;
     play(runningDialogue({ settle: 50, behaviourOf }), [
       ["agent", reply(RUNNING, { stopReason: "end_turn" })],
       ["wait", 299],
@@ -999,5 +1000,22 @@ describe("§9 the agent dies", () => {
       ["to client", idle(died("status 0"))],
       ["done", 1],
     ]);
+  });
+});
+
+describe("§9 an agent that never falls silent", () => {
+  test("has its turn ended ten seconds after its answer; what follows is background", () => {
+    const dialogue = openDialogue({ settle: 50 });
+    const { toAgent } = dialogue.client(request(1, "session/prompt", { sessionId: "s1", prompt: [text("hello")] }));
+    dialogue.agent(reply(toAgent[0]?.["id"], { stopReason: "end_turn" }));
+    const idles: unknown[] = [];
+    for (let time = 0; time <= 11_000; time += 25) {
+      const { toClient } = dialogue.agent(update("s1", { sessionUpdate: "usage_update", used: 1, size: 2 }));
+      for (const frame of [...toClient, ...dialogue.wait(25).toClient])
+        if (JSON.stringify(frame).includes('"idle"')) idles.push(time);
+    }
+    expect(idles).toHaveLength(1);
+    expect(idles[0]).toBeGreaterThanOrEqual(9_900);
+    expect(idles[0]).toBeLessThan(10_100);
   });
 });

@@ -859,6 +859,26 @@ describe("§4 session/close", () => {
     },
   );
 
+  test("a resume sent meanwhile comes after it", () => {
+    const v1Params = { sessionId: "s1", cwd: "/work", mcpServers: [] };
+    play(runningDialogue({}, agentHello), [
+      ["client", close],
+      cancelled,
+      ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/work" })],
+      ["agent", reply(RUNNING, { stopReason: "cancelled" })],
+      ["to client", idle({ stopReason: "cancelled" })],
+      ["to agent", forwarded(RUNNING + 1)],
+      ["to agent", request(RUNNING + 2, "session/resume", v1Params)],
+      ["agent", reply(RUNNING + 1, {})],
+      ["to client", reply("c", {})],
+      ["agent", reply(RUNNING + 2, {})],
+      ["to client", stateUpdate("idle")],
+      ["to client", reply("r", {})],
+      ["client", prompt("p", "go on")],
+      ["to agent", request(RUNNING + 3, "session/prompt", { sessionId: "s1", prompt: [text("go on")] })],
+    ]);
+  });
+
   test("the agent's open permission requests are answered `cancelled` and withdrawn", () => {
     const dialogue = runningDialogue({}, bare);
     dialogue.agent(

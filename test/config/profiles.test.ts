@@ -11,6 +11,7 @@ describe.each(profiles.map((profile) => [profile.name, profile] as const))("conf
   test("gives a reason for every setting, and for nothing else", () => {
     const names = {
       settle: "settle",
+      replaySettle: "replay-settle",
       restatedMessages: "restated-messages",
       restartAfterLogin: "restart-after-login",
     };

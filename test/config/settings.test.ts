@@ -33,6 +33,7 @@ describe("config/default.json", () => {
       handshakeTimeout: 60_000,
       acceptWindow: 50,
       settle: 50,
+      replaySettle: 200,
       restatedMessages: "keep",
       restartAfterLogin: false,
       cancelTimeout: 30_000,

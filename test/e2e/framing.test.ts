@@ -145,6 +145,29 @@ describe("from the client", () => {
   });
 });
 
+test("what nests too deeply to be written costs its own frame, and who waits for it an error", async () => {
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const line = (rest: string) => ({ write: `{"jsonrpc":"2.0",${rest}}\n` });
+  const bridge = bridgeForTest(
+    rawAgent({
+      "session/prompt": [
+        line(`"method":"_test/told","params":{"deep":${deep}}`),
+        line(`"id":9,"method":"_test/asked","params":{"deep":${deep}}`),
+      ],
+      answer: [says("Hello"), { result: { stopReason: "end_turn" }, of: "session/prompt" }],
+      "_test/ask": [line(`"id":$id,"result":{"deep":${deep}}`)],
+    }),
+    { tap: false },
+  );
+  const sessionId = await openSession(bridge);
+  const { updates } = await turn(bridge, sessionId, "hello");
+  expect(outline(updates)).toEqual(["user_message", "running", "agent_message_chunk", "idle"]);
+  expect(await bridge.fault("_test/ask", {})).toMatchObject({ code: -32603 });
+  await bridge.write(`{"jsonrpc":"2.0","id":"deep","method":"_test/tell","params":{"deep":${deep}}}\n`);
+  const answer = await bridge.next("answer", (frame) => frame["id"] === "deep");
+  expect(answer).toMatchObject({ error: { code: -32603 } });
+});
+
 describe("large frames", () => {
   test("10 MB go through, both ways", async () => {
     const times = 10 * 1024 ** 2;

@@ -84,6 +84,20 @@ describe("hosted terminals, the default", () => {
     expect(shownOutput(seen)).toBe(`${cwd} wörd`);
   });
 
+  test("a command that does not exist: a terminal all the same, announced before what it says", async () => {
+    const { bridge, sessionId } = await open(workDirectory());
+    const seen = await ask(bridge, sessionId, [
+      create({ command: "/no/such/command", args: ["x"] }),
+      ofTerminal("wait_for_exit"),
+    ]);
+    expect(outcomes(seen).at(-1)).toMatchObject({ result: { exitCode: 127 } });
+    expect(terminalUpdates(seen)).toMatchObject([
+      { sessionUpdate: "terminal_update", command: "/no/such/command x" },
+      { sessionUpdate: "terminal_output_chunk" },
+      { sessionUpdate: "terminal_update", exitStatus: { exitCode: 127 } },
+    ]);
+  });
+
   test("a directory of its own, and output beyond the limit", async () => {
     const cwd = workDirectory();
     mkdirSync(join(cwd, "sub"));

@@ -1,6 +1,6 @@
 // Guards docs/mapping.md §4 and §5 and `--state-dir` in the product as it is run: what one run of acp-shift knew of a
 // session, the next one knows, whatever ended the first; and `--restart-after-login`.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -66,6 +66,7 @@ function messageIds(updates: readonly JsonObject[]): string[] {
 }
 
 function filesIn(directory: string): string[] {
+  if (!existsSync(directory)) return [];
   return readdirSync(directory, { recursive: true, withFileTypes: true }).flatMap((entry) =>
     entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
   );
@@ -194,7 +195,10 @@ describe("two runs over one state directory", () => {
       ...["hello", "Hm", "One"].map((words) => JSON.stringify([text(words)])),
       "null",
       "null",
+      "null",
     ]);
+    // Nobody works on it any more.
+    expect(replayed.flatMap(({ status }) => status ?? [])).toEqual(["in_progress", "failed"]);
   });
 
   test("two at once: each keeps its own session, both add to a shared one, and a third knows all", async () => {
@@ -237,6 +241,15 @@ describe("--restart-after-login", () => {
     expect(readFileSync(join(directory, "login"), "utf8")).toBe("logged in\n");
     bridge.leave();
     expect(await bridge.exited()).toEqual({ code: 0, signal: null });
+  });
+
+  test("an agent that ends too slowly for the handshake: the bridge ends, and starts no other", async () => {
+    const script: Script = { authenticate: [{ result: {} }], eof: [] };
+    const options = ["--restart-after-login", "--handshake-timeout", "3s", "--term-after", "4s"];
+    const bridge = bridgeForTest(rawAgent(script), { options, tap: false });
+    await initialize(bridge);
+    expect(await bridge.fault("auth/login", { methodId: "key" })).toMatchObject({ code: -32603 });
+    expect(await bridge.exited()).toEqual({ code: 1, signal: null });
   });
 
   test("without it the agent stays as it is", async () => {

@@ -355,7 +355,14 @@ export function createPlay(setting: Setting): Play {
     if (prompt !== undefined) endTurn(1);
     resultOf(close);
     opening++;
+    abandonTools();
     resume(true);
+  }
+
+  /** What is open in a history the agent cannot tell is worked on by nobody. */
+  function abandonTools(): void {
+    if (loads) return;
+    for (const tool of tools()) if (!FINAL.includes(tool.shown)) tool.shown = "failed";
   }
 
   function restart(): void {
@@ -364,6 +371,7 @@ export function createPlay(setting: Setting): Play {
     deliver(dialogue.event({ type: "agent-exit", code: 0, signal: null }));
     begin();
     opening++;
+    abandonTools();
     resume(true);
   }
 

@@ -102,7 +102,7 @@ export function createWorld(setting: Setting): World {
     acceptWindow: setting.acceptWindow,
     cancelTimeout: setting.cancelTimeout,
     promptQueue: 3,
-    behaviourOf: () => ({ ...setting, restartAfterLogin: false }),
+    behaviourOf: () => ({ ...setting, restartAfterLogin: false, replaySettle: 0 }),
   };
   const bridge = createBridge(options);
   let now = 0;
@@ -178,7 +178,8 @@ export function createWorld(setting: Setting): World {
       case "log": {
         const { sessionId } = effect.details;
         if (effect.event === "session-id-reused") view(String(sessionId)).cancelled = true;
-        if (/unknown-session|replay/.test(effect.event))
+        // A record of an update that was held back comes when it is let go.
+        if (/unknown-session|replay|mode-without-modes/.test(effect.event))
           for (const [n, of] of unaccounted) if (of === sessionId) unaccounted.delete(n);
         break;
       }

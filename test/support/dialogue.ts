@@ -38,6 +38,7 @@ export const testOptions: BridgeOptions = {
   paths: undefined,
   remembers: false,
   settle: 0,
+  replaySettle: 0,
   restatedMessages: "keep",
   runId: "run",
   timeOrigin: Date.UTC(2026, 0, 1),

@@ -71,6 +71,23 @@ describe("the exit", () => {
   });
 });
 
+describe("an agent that lives on", () => {
+  test("with its stdout closed is ended: nothing more will come of it", async () => {
+    const agent = start("closes.mjs", ["stdout"]);
+    expect(await agent.exit).toEqual({ code: null, signal: "SIGTERM" });
+    expect(agent.calls).toEqual(["stdout end", "closed stdout", "exit"]);
+  });
+
+  test("with its stdin closed is ended once there is something to tell it", async () => {
+    const agent = start("closes.mjs", ["stdin"]);
+    await agent.says("closed ");
+    expect(agent.calls).toEqual(["stdout"]);
+    agent.process.stdin.write("anybody there?\n");
+    expect(await agent.exit).toEqual({ code: null, signal: "SIGTERM" });
+    expect(agent.calls).toEqual(["stdout", "closed stdin", "stdout end", "exit"]);
+  });
+});
+
 describe("stop", () => {
   test("ends an agent by the end of its stdin alone, when that is enough", async () => {
     const agent = start("silent.mjs");

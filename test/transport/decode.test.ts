@@ -1,4 +1,4 @@
-// Guards docs/mapping.md §12, "From C" and "From A": frames are found in whatever an agent writes, in order and byte for
+// Guards docs/mapping.md §12: frames are found in whatever an agent writes, in order and byte for
 // byte, and everything else is noise.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -63,6 +63,7 @@ export function start(fixture: string, args: string[] = [], options: Partial<Age
           calls.push("exit");
           resolve(status);
         },
+        onClosed: (stream) => calls.push(`closed ${stream}`),
       },
     );
   });
