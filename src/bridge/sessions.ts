@@ -182,7 +182,7 @@ export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonO
   keepMessages(bridge, session);
   recall(bridge, sessionId, (kept) => {
     if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, clientId);
-    attempt(bridge, clientId, () => resumeOver(bridge, { ...resume, kept }));
+    resumeAwaited(bridge, session, { ...resume, kept });
   });
 }
 
@@ -205,6 +205,17 @@ function sessionNotFound(sessionId: string): RequestFault {
 function refuseClosed(bridge: Bridge, clientId: RequestId): void {
   const message = "the session was closed while it was being resumed";
   refuse(bridge, clientId, rpcError(ErrorCode.requestCancelled, message));
+}
+
+/** Resumes over what the agent has by now; where that is nothing, what waited for the session fails as the resume does. */
+function resumeAwaited(bridge: Bridge, session: Session, resume: Resume): void {
+  try {
+    resumeOver(bridge, resume);
+  } catch (fault) {
+    if (!(fault instanceof RequestFault)) throw fault;
+    refuse(bridge, resume.clientId, fault.error);
+    if (resume.live === undefined) afterFailedRestore(bridge, session, undefined, fault.error);
+  }
 }
 
 function resumeOver(bridge: Bridge, resume: Resume): void {
@@ -251,12 +262,10 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
       if (method === Method.sessionResume && refusal.code === ErrorCode.methodNotFound) {
         log(bridge, "warn", "resume-announced-but-missing", { sessionId });
         bridge.offers = { ...offersOf(bridge), resume: false };
-        attempt(bridge, clientId, () => resumeOver(bridge, resume));
-      } else {
-        refuse(bridge, clientId, refusal);
+        return resumeAwaited(bridge, session, resume);
       }
-      if (session.restoring === undefined) afterFailedRestore(bridge, session, live, refusal);
-      return;
+      refuse(bridge, clientId, refusal);
+      return afterFailedRestore(bridge, session, live, refusal);
     }
     const result = asObject(frame.result);
     session.config = { ...session.config, ...definedConfig(result) };

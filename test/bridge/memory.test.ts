@@ -582,6 +582,28 @@ describe("what comes while a session is looked up", () => {
       ["to client", fail("r", -32002, "session not found", { sessionId: "s1" })],
     ]);
   });
+
+  test("two at once, at an agent that has no resume after all: neither is left waiting", () => {
+    const dialogue = pairedDialogue(later, onlyResume);
+    play(dialogue, [
+      ["client", resume("r")],
+      recall(1),
+      ["client", request("other", "session/resume", { sessionId: "s2", cwd: "/work" })],
+      recall(2, "s2"),
+      ["client", request("p", "session/prompt", { sessionId: "s2", prompt: [text("hello")] })],
+      ["log", "prompt-held"],
+      recalled(1, undefined),
+      ["to agent", request(2, "session/resume", v1Params)],
+      ["agent", fail(2, -32601)],
+      ["to client", fail("r", -32002, "session not found", { sessionId: "s1" })],
+      ["log", "resume-announced-but-missing"],
+      recalled(2, undefined),
+      ["to client", fail("other", -32002, "session not found", { sessionId: "s2" })],
+      ["to client", fail("p", -32002, "session not found", { sessionId: "s2" })],
+      ["client", request("again", "session/resume", { sessionId: "s2", cwd: "/work" })],
+      ["to client", fail("again", -32002, "session not found", { sessionId: "s2" })],
+    ]);
+  });
 });
 
 describe("§4 session/list from the index", () => {
