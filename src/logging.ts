@@ -9,15 +9,16 @@ import { redact } from "./redact.ts";
 /** Writes one record: `event` names what happened, `details` are its facts; secrets in them are masked. */
 export type Log = (event: string, details?: JsonObject) => void;
 
-/** Structured logs: one JSON line `{level, time, event, …details}` per record. Never throws, never writes to stdout. */
+/**
+ * Structured logs: one JSON line `{level, time, event, …details}` per record, handed to the operating system as it comes.
+ * Never throws, never writes to stdout.
+ */
 export interface Logger {
   trace: Log;
   debug: Log;
   info: Log;
   warn: Log;
   error: Log;
-  /** Returns when every record so far has been handed to the operating system: at once, each is written as it comes. */
-  flush(): void;
 }
 
 const stderr = 2;
@@ -50,7 +51,6 @@ export function createLogger(settings: Pick<SettingValues, "logLevel" | "logFile
     info: log("info"),
     warn: log("warn"),
     error: log("error"),
-    flush: () => {},
   };
 }
 

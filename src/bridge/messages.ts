@@ -127,7 +127,8 @@ export function takeFinished(messages: Messages): FinishedMessage[] {
 }
 
 /** The updates that tell a message's content: whole, or added to what was told of it before. */
-export function contentUpdates({ kind, id, content = [], continues = false }: FinishedMessage): JsonObject[] {
+export function contentUpdates(message: Omit<FinishedMessage, "digest">): JsonObject[] {
+  const { kind, id, content = [], continues = false } = message;
   if (continues) return content.map((block) => ({ sessionUpdate: `${kind}_chunk`, messageId: id, content: block }));
   return content.length === 0 ? [] : [{ sessionUpdate: kind, messageId: id, content }];
 }

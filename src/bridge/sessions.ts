@@ -26,7 +26,7 @@ import {
 import { beginReplay, contentUpdates, endMessage, endReplay, finishReplayed } from "./messages.ts";
 import { answer, passOn, refuse, withdrawRequests } from "./requests.ts";
 import { type Bridge, createSession, type IndexEntry, type Restoring, type Session } from "./state.ts";
-import { cancel, endToolCalls, endTurn, LONGEST_SETTLE, refuseHeld, reportState, sendHeld } from "./turns.ts";
+import { cancel, endToolCalls, endTurn, isQuiet, refuseHeld, reportState, sendHeld } from "./turns.ts";
 import { endUnprompted } from "./unprompted.ts";
 import { commandsAmong, rememberReplayed, replayed, sessionUpdate } from "./updates.ts";
 
@@ -303,13 +303,8 @@ function replayQuiet({ behaviour }: Bridge): number {
 
 /** The quiet after a load's result: what still came counted as replay. */
 export function quietTimer(bridge: Bridge, session: Session): void {
-  const onQuiet = session.restoring?.onQuiet;
-  if (onQuiet === undefined) return;
-  const quiet = bridge.now - session.lastSign;
-  const patient = bridge.now - (session.restoring?.answeredAt ?? 0) < LONGEST_SETTLE;
-  if (quiet < replayQuiet(bridge) && patient)
-    setTimer(bridge, `quiet ${session.id}`, Math.ceil(replayQuiet(bridge) - quiet));
-  else onQuiet();
+  const { onQuiet, answeredAt } = session.restoring ?? {};
+  if (onQuiet !== undefined && isQuiet(bridge, session, "quiet", replayQuiet(bridge), answeredAt)) onQuiet();
 }
 
 /** History is over: the message being gathered is sent, and what was swallowed is on record. */

@@ -23,7 +23,7 @@ const BUSY_PAUSE = 200;
  * How long an agent that has answered may go on without a pause before what follows counts as background, in ms: one
  * that never falls silent must not keep its turn, or a resume, for ever.
  */
-export const LONGEST_SETTLE = 10_000;
+const LONGEST_SETTLE = 10_000;
 
 const FINAL_STATUSES = new Set<string | undefined>(["completed", "failed", "cancelled"]);
 
@@ -153,6 +153,17 @@ function settle(bridge: Bridge, session: Session, turn: Turn, ending: TurnEnding
   clearTimer(bridge, `cancel ${session.id}`);
   if (bridge.behaviour.settle === 0) endTurn(bridge, session, ending);
   else setTimer(bridge, `settle ${session.id}`, bridge.behaviour.settle);
+}
+
+/**
+ * True when the agent has been quiet for that long since it answered, or never is; else the timer of that name is set
+ * anew, for the quiet still missing.
+ */
+export function isQuiet(bridge: Bridge, session: Session, timer: string, ms: number, answeredAt = 0): boolean {
+  const quiet = bridge.now - session.lastSign;
+  if (quiet >= ms || bridge.now - answeredAt >= LONGEST_SETTLE) return true;
+  setTimer(bridge, `${timer} ${session.id}`, Math.ceil(ms - quiet));
+  return false;
 }
 
 /** Ends the turn: open tool calls get their final status, then the client its one `idle`. */
@@ -288,15 +299,10 @@ export function turnTimer(bridge: Bridge, session: Session, name: string): void 
     case "stall":
       noticeStall(bridge, session, turn);
       break;
-    case "settle": {
-      if (turn.ending === undefined) return;
-      const quiet = bridge.now - session.lastSign;
-      const patient = bridge.now - (turn.answeredAt ?? 0) < LONGEST_SETTLE;
-      if (quiet < bridge.behaviour.settle && patient)
-        setTimer(bridge, `settle ${session.id}`, Math.ceil(bridge.behaviour.settle - quiet));
-      else endTurn(bridge, session, turn.ending);
+    case "settle":
+      if (turn.ending !== undefined && isQuiet(bridge, session, "settle", bridge.behaviour.settle, turn.answeredAt))
+        endTurn(bridge, session, turn.ending);
       break;
-    }
     case "cancel":
       log(bridge, "warn", "cancel-timeout", { sessionId: session.id, ms: bridge.options.cancelTimeout });
       endTurn(bridge, session, { outcome: "cancelled", fields: {} });

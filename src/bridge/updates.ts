@@ -15,6 +15,7 @@ import { log, logNotes, updateClient } from "./effects.ts";
 import { keep, keepMessages } from "./memory.ts";
 import {
   absorbEcho,
+  contentUpdates,
   endMessage,
   finishReplayed,
   gatherReplay,
@@ -150,11 +151,8 @@ function messageChunk(bridge: Bridge, session: Session, chunk: string, update: J
 /** Sends a message put together from a replay, whole, so that a client that already shows it does not get it twice. */
 export function replayed(bridge: Bridge, session: Session, message: ReplayedMessage | undefined): void {
   if (message === undefined) return;
-  const { kind, id, content, meta, continues } = message;
-  const rest = { messageId: id, ...(meta && { _meta: meta }) };
-  if (!continues) return updateClient(bridge, session, { ...rest, sessionUpdate: kind, content });
-  for (const block of content)
-    updateClient(bridge, session, { ...rest, sessionUpdate: `${kind}_chunk`, content: block });
+  const meta = message.meta && { _meta: message.meta };
+  for (const update of contentUpdates(message)) updateClient(bridge, session, { ...update, ...meta });
 }
 
 /** A tool call or a change of one: the first that names an id announces it, whatever v1 called it. */

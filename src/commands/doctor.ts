@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { constants } from "node:os";
 import { PassThrough } from "node:stream";
 import type { Settings } from "../config/settings.ts";
@@ -7,8 +6,8 @@ import { examine } from "../doctor/examine.ts";
 import { report } from "../doctor/report.ts";
 import type { Schemas } from "../doctor/violations.ts";
 import type { Log, Logger } from "../logging.ts";
-import { readSchema } from "../protocol/schema.ts";
 import { onShutdown } from "../transport/signals.ts";
+import { loadSchema } from "./schemas.ts";
 import { type Shell, startShell } from "./shell.ts";
 
 /**
@@ -49,7 +48,7 @@ export async function doctor(
     start(listeners) {
       const toBridge = new PassThrough();
       const fromBridge = new PassThrough();
-      const record = (level: keyof Omit<Logger, "flush">): Log => {
+      const record = (level: keyof Logger): Log => {
         return (event, details = {}) => {
           listeners.onRecord({ level, event, details });
           if (wantsLog) log[level](event, details);
@@ -66,7 +65,6 @@ export async function doctor(
           info: record("info"),
           warn: record("warn"),
           error: record("error"),
-          flush: log.flush,
         },
         tell: listeners.onTell,
         onAgentFrame: listeners.onAgentFrame,
@@ -95,13 +93,4 @@ function schemasOf(version: "v1" | "v2"): Schemas {
     stable: loadSchema(`${version}/schema.json`),
     unstable: () => loadSchema(`${version}/schema.unstable.json`),
   };
-}
-
-const loaded = new Map<string, Schemas["stable"]>();
-
-function loadSchema(file: string): Schemas["stable"] {
-  const schema =
-    loaded.get(file) ?? readSchema(createRequire(import.meta.url)(`@agentclientprotocol/sdk/schema/${file}`));
-  loaded.set(file, schema);
-  return schema;
 }

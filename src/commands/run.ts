@@ -41,7 +41,6 @@ export async function run(
   });
   const status = await shell.ended;
   removeSignals();
-  log.flush();
   leave(cause ?? status);
   return cause ?? status;
 }

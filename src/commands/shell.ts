@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { createRequire } from "node:module";
-import { basename } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { step } from "../bridge/bridge.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
@@ -12,7 +10,6 @@ import type { Logger } from "../logging.ts";
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
 import { type Frame, failure } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
-import { type ProtocolSchema, readSchema } from "../protocol/schema.ts";
 import { readTextFile, writeTextFile } from "../services/files.ts";
 import { createTerminals, type HostedTerminals, type TerminalHandlers } from "../services/terminals.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -21,7 +18,9 @@ import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
 import { createLineSplitter, type Line, type LineSplitter } from "../transport/lines.ts";
 import { createOutput, type Output } from "../transport/output.ts";
+import { createTail } from "../transport/tail.ts";
 import { within } from "../transport/within.ts";
+import { loadSchema } from "./schemas.ts";
 
 /** What a shell is made of: one agent to run, one client to speak with. */
 export interface ShellOptions {
@@ -48,8 +47,8 @@ export interface Shell {
 /** How much of a line that is no frame goes to the log, in characters; all of it goes to stderr. */
 const LOGGED_NOISE = 1000;
 
-/** How many lines of noise are kept to say what the agent said last. */
-const NOISE_TAIL = 20;
+/** How much noise is kept to say what the agent said last, in bytes. */
+const NOISE_TAIL = 64 * 1024;
 
 /**
  * Runs an agent and bridges between it and one client: the world round the synchronous core. Bytes become lines, lines
@@ -64,7 +63,7 @@ export function startShell(options: ShellOptions): Shell {
     resolve = settle;
   });
 
-  let noiseTail: string[] = [];
+  const noiseTail = createTail(NOISE_TAIL);
   let store: Store | undefined;
   let terminals: HostedTerminals | undefined;
   let abandonClient: () => void = () => {};
@@ -91,9 +90,9 @@ export function startShell(options: ShellOptions): Shell {
     runId: randomBytes(5).toString("hex"),
     timeOrigin: performance.timeOrigin,
     behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
-    schemaV2: loadSchemaV2,
+    schemaV2: () => loadSchema("v2/schema.json"),
     // A command that is no agent says so on stdout: that counts as its last words too.
-    agentStderr: () => `${child.stderrTail()}\n${noiseTail.join("\n")}`,
+    agentStderr: () => `${child.stderrTail()}\n${noiseTail.text()}`,
   });
 
   const clientOutput = createOutput(client.output, {
@@ -297,8 +296,9 @@ export function startShell(options: ShellOptions): Shell {
       const { frames, noise, recovered } = decodeAgentLine(line.bytes);
       for (const text of noise) {
         options.tell(text);
-        log.warn("agent-noise", { text: text.slice(0, LOGGED_NOISE) });
-        noiseTail = [...noiseTail, text.slice(0, LOGGED_NOISE)].slice(-NOISE_TAIL);
+        const line = text.slice(0, LOGGED_NOISE);
+        log.warn("agent-noise", { text: line });
+        noiseTail.push(Buffer.from(`${line}\n`));
       }
       if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
       for (const frame of frames) {
@@ -378,16 +378,8 @@ function behaviourOf(
   agentInfoName: string | undefined,
   log: Logger,
 ): AgentBehaviour {
-  const profile = findProfile(loadProfiles(), { named: settings.profile, agentInfoName, command: basename(command) });
+  const profile = findProfile(loadProfiles(), { named: settings.profile, agentInfoName, command });
   if (profile === undefined) return settings;
   log.info("profile", { profile: profile.name, agent: agentInfoName });
   return applyProfile(settings, profile);
-}
-
-let schemaV2: ProtocolSchema | undefined;
-
-/** Reads the schema of the pinned SDK when the first frame needs it. */
-function loadSchemaV2(): ProtocolSchema {
-  schemaV2 ??= readSchema(createRequire(import.meta.url)("@agentclientprotocol/sdk/schema/v2/schema.json"));
-  return schemaV2;
 }
