@@ -82,7 +82,8 @@ describe.runIf(pseudoTerminals)("on a terminal", () => {
   /** Starts us under `script`, which gives us a terminal, passes its stdin on as the keyboard and returns our status. */
   function onTerminal(words: string[]) {
     const command = [process.execPath, cli, ...words].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-    const terminal = spawn("script", ["-qec", command, "/dev/null"], {
+    // `exec`: Ctrl-C would end a shell that waits, and its status would hide ours.
+    const terminal = spawn("script", ["-qec", `exec ${command}`, "/dev/null"], {
       env: environment,
       stdio: ["pipe", "pipe", "inherit"],
     });

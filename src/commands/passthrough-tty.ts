@@ -14,11 +14,12 @@ const reasons: Record<string, string> = { ENOENT: "no such command", EACCES: "it
  * @returns the agent's status, 128+n when signal n ended it, 127 when there is no such command, 126 when it cannot be run
  */
 export function runOnTerminal(command: string, args: readonly string[]): Promise<number> {
-  const agent = spawn(command, args, { stdio: "inherit" });
+  // Listening starts before the agent does: the agent's first word may be answered with Ctrl-C at once.
   const leaveToAgent = () => {};
   const forward = (signal: NodeJS.Signals) => agent.kill(signal);
   for (const signal of fromTerminal) process.on(signal, leaveToAgent);
   for (const signal of forwarded) process.on(signal, forward);
+  const agent = spawn(command, args, { stdio: "inherit" });
 
   return new Promise<number>((resolve) => {
     agent.once("error", (error: NodeJS.ErrnoException) => {
