@@ -196,7 +196,7 @@ describe.concurrent("an agent that can be used", () => {
       "mcp stdio": "native",
       "mcp http": "none",
     });
-    expect(words(found)).toMatch(/Protocol +version 2, passed through\n/);
+    expect(words(found)).toMatch(/Protocol +version 2, passed through; translated for v1 clients\n/);
   });
 
   test("after logging in", async () => {

@@ -18,7 +18,8 @@ import { toolCall } from "./updates.ts";
 /** Key under `_meta` that carries the agent's own session id where the client is asked on behalf of another session. */
 const ORIGINAL_SESSION = "acp-shift/sessionId";
 
-const ELICITATION_CANCELLED = { action: "cancel" };
+/** The result of an elicitation that nobody answered. */
+export const ELICITATION_CANCELLED = { action: "cancel" };
 
 /** A request of the agent's. It always gets exactly one answer. */
 export function agentRequest(bridge: Bridge, id: RequestId | null, method: string, params: unknown): void {
@@ -130,7 +131,7 @@ function elicitationFor(bridge: Bridge, params: JsonObject): { session?: Session
 }
 
 /** Anything that is no answer to an elicitation is none. */
-function elicitationAnswer(bridge: Bridge, answer: ResultFrame | ErrorFrame): ResultFrame | ErrorFrame {
+export function elicitationAnswer(bridge: Bridge, answer: ResultFrame | ErrorFrame): ResultFrame | ErrorFrame {
   if ("error" in answer) return answer;
   const conformed = conformResult(bridge, "client", Method.elicitationCreate, answer.result);
   return result(null, conformed.ok ? conformed.value : ELICITATION_CANCELLED);

@@ -7,31 +7,27 @@ import { failure, isRequestId, notification, type RequestId, readFrameEnds, resu
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { readError } from "../translate/errors.ts";
-import { methodToClientV2 } from "../translate/methods.ts";
 import { paramsToClient, resultToClient } from "../translate/path-map.ts";
-import { agentRequest, personAnswered } from "./agent-requests.ts";
-import { cancelSession, clientRequest } from "./client-requests.ts";
-import { log, toAgent, toClient, updateClient } from "./effects.ts";
+import { personAnswered } from "./agent-requests.ts";
+import { log, toAgent, toClient } from "./effects.ts";
 import type { Effect, Event, Side } from "./events.ts";
 import { agentExited, farewell, refuseWithoutAgent } from "./failures.ts";
 import { hosted, terminalChanged } from "./hosting.ts";
 import { recalled } from "./memory.ts";
 import { handshakeTimer, initialize } from "./negotiate.ts";
+import { rulesOf } from "./pairings.ts";
 import {
   answerAgent,
   answerForClient,
   cancelFromAgent,
-  cancelFromClient,
   clientIdOf,
   conformParams,
+  pathsOfAgent,
   refuse,
   settled,
 } from "./requests.ts";
-import { attempt, quietTimer } from "./sessions.ts";
+import { attempt } from "./sessions.ts";
 import type { Bridge } from "./state.ts";
-import { cancelHeld, turnTimer } from "./turns.ts";
-import { unpromptedTimer } from "./unprompted.ts";
-import { agentUpdate } from "./updates.ts";
 
 /**
  * Takes one event and returns what is to be done about it, in order.
@@ -124,11 +120,7 @@ function timer(bridge: Bridge, timerName: string): void {
   if (timerName === "handshake") return handshakeTimer(bridge);
   if (timerName === "farewell") return farewell(bridge);
   const [name = "", ...rest] = timerName.split(" ");
-  const session = bridge.sessions.get(rest.join(" "));
-  if (session === undefined) return;
-  if (name === "quiet") quietTimer(bridge, session);
-  else if (name === "unprompted") unpromptedTimer(bridge, session);
-  else turnTimer(bridge, session, name);
+  rulesOf(bridge).timer(bridge, rest.join(" "), name);
 }
 
 function fromClient(bridge: Bridge, event: Event & { type: "frame" }): void {
@@ -163,7 +155,7 @@ function request(bridge: Bridge, id: RequestId, method: string, params: unknown,
   if (bridge.phase !== "ready")
     return refuse(bridge, id, rpcError(ErrorCode.invalidRequest, `initialize must be answered before ${method}`));
   bridge.otherRequestSeen = true;
-  attempt(bridge, id, () => clientRequest(bridge, id, method, params));
+  attempt(bridge, id, () => rulesOf(bridge).clientRequest(bridge, id, method, params));
 }
 
 /** A repeated `initialize` is the bridge's to answer, whatever the pairing. */
@@ -175,17 +167,10 @@ function isRepeatedInitialize(bridge: Bridge, value: unknown): boolean {
 
 function clientNotification(bridge: Bridge, method: string, params: unknown): void {
   if (bridge.phase !== "ready") return log(bridge, "debug", "notification-before-initialize", { method });
-  if (method === Method.sessionCancel) return cancelSession(bridge, params);
-  if (method === Method.cancelRequest) return cancelRequest(bridge, asObject(params));
+  if (method === Method.sessionCancel) return rulesOf(bridge).cancelSession(bridge, params);
+  if (method === Method.cancelRequest) return rulesOf(bridge).cancelRequest(bridge, asObject(params));
   if (method.startsWith("$/")) return log(bridge, "debug", "notification-ignored", { method });
   toAgent(bridge, notification(method, params));
-}
-
-function cancelRequest(bridge: Bridge, params: JsonObject): void {
-  const { requestId } = params;
-  for (const session of bridge.sessions.values())
-    if (isRequestId(requestId) && cancelHeld(bridge, session, requestId)) return;
-  cancelFromClient(bridge, params);
 }
 
 function clientResponse(bridge: Bridge, value: JsonObject): void {
@@ -221,16 +206,16 @@ function fromAgent(bridge: Bridge, value: unknown, line: Uint8Array): void {
       );
     return;
   }
-  const { paths } = bridge.options;
+  const paths = pathsOfAgent(bridge);
   const received = frame["params"];
   const params = paths !== undefined && isObject(received) ? paramsToClient(paths, method, received) : received;
-  if ("id" in frame) return agentRequest(bridge, isRequestId(id) ? id : null, method, params);
-  if (method === Method.sessionUpdate) return agentUpdate(bridge, params);
+  if ("id" in frame) return rulesOf(bridge).agentRequest(bridge, isRequestId(id) ? id : null, method, params);
+  if (method === Method.sessionUpdate) return rulesOf(bridge).agentUpdate(bridge, params);
   if (method === Method.cancelRequest) return cancelFromAgent(bridge, asObject(params));
   if (method.startsWith("$/")) return log(bridge, "debug", "notification-ignored", { method });
   if (method === Method.elicitationComplete && !isObject(bridge.clientCapabilities["elicitation"]))
     return log(bridge, "info", "elicitation-not-offered", { method });
-  notifyClient(bridge, methodToClientV2(method, "notification"), params);
+  notifyClient(bridge, rulesOf(bridge).methodToClient(method, "notification"), params);
 }
 
 function notifyClient(bridge: Bridge, method: string, params: unknown): void {
@@ -242,7 +227,7 @@ function agentResponse(bridge: Bridge, frame: JsonObject, line: Uint8Array): voi
   const { id } = frame;
   const call = settled(bridge.agentCalls, id);
   if (call !== undefined) {
-    const { paths } = bridge.options;
+    const paths = pathsOfAgent(bridge);
     const value = frame["result"];
     const ownPaths = paths !== undefined && isObject(value) ? resultToClient(paths, call.method, value) : value;
     call.onAnswer("error" in frame ? failure(null, readError(frame["error"])) : result(null, ownPaths));
@@ -280,7 +265,7 @@ function oversized(bridge: Bridge, event: Event & { type: "oversized" }): void {
   const { id, isRequest } = readFrameEnds(head, event.tail);
   if (isRequest) {
     if (id !== undefined) (from === "client" ? toClient : toAgent)(bridge, failure(id, error));
-    if (from === "agent") noticeLoss(bridge, head, bytes);
+    if (from === "agent") rulesOf(bridge).noticeLoss(bridge, head, bytes);
   } else if (from === "client") {
     const call = settled(bridge.clientCalls, id);
     if (call !== undefined) {
@@ -291,17 +276,5 @@ function oversized(bridge: Bridge, event: Event & { type: "oversized" }): void {
     const call = settled(bridge.agentCalls, id);
     if (call !== undefined) call.onAnswer(failure(null, error));
     else if (id !== undefined) refuse(bridge, id, error);
-  }
-}
-
-function noticeLoss(bridge: Bridge, head: string, bytes: number): void {
-  for (const session of bridge.sessions.values()) {
-    if (!head.includes(JSON.stringify(session.id))) continue;
-    updateClient(bridge, session, {
-      sessionUpdate: "notice",
-      severity: "warning",
-      title: "A message of the agent was too large and is lost",
-      description: `It had ${bytes} bytes; --max-frame sets the limit.`,
-    });
   }
 }

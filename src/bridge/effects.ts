@@ -78,7 +78,7 @@ export function sendUpdate(
 const CHUNKS = new Set<unknown>(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]);
 
 /** True for a text chunk with nothing in it that could be invalid: most traffic, sent without asking the schema. */
-function isPlainChunk(update: JsonObject): boolean {
+export function isPlainChunk(update: JsonObject): boolean {
   const content = update["content"];
   return (
     CHUNKS.has(update["sessionUpdate"]) &&

@@ -4,6 +4,7 @@
  */
 import { ErrorCode, type RpcError, rpcError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import { abandonPrompts } from "./downgrade/turns.ts";
 import { clearTimer, log, setTimer } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
 import { endMessage } from "./messages.ts";
@@ -50,9 +51,9 @@ interface Failure {
 export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>): void {
   bridge.agentExit = exit;
   clearTimer(bridge, "handshake");
-  const working = [...bridge.sessions.values()].some(
-    (session) => session.turn !== undefined && session.turn.ending === undefined,
-  );
+  const working =
+    [...bridge.sessions.values()].some(({ turn }) => turn !== undefined && turn.ending === undefined) ||
+    [...bridge.downgraded.values()].some(({ turn }) => turn !== undefined);
   const busy = working || bridge.clientRequests.size > 0;
   const failure = exitFailure(bridge, exit, working);
   const error = toRpcError(bridge, failure);
@@ -80,6 +81,7 @@ export function endEverything(bridge: Bridge, error: RpcError): void {
     endMessage(session.messages);
     keepMessages(bridge, session);
   }
+  for (const session of bridge.downgraded.values()) abandonPrompts(bridge, session);
   answerEverything(bridge, error);
 }
 

@@ -366,12 +366,13 @@ function isPlainText(block: JsonObject): boolean {
   return textOf(block) !== undefined && Object.keys(block).length === 2;
 }
 
-function textOf(block: JsonObject): string | undefined {
+/** The text of a text block; undefined for any other. */
+export function textOf(block: JsonObject): string | undefined {
   return block["type"] === "text" && typeof block["text"] === "string" ? block["text"] : undefined;
 }
 
-/** A block as text that depends neither on optional decoration the agent may drop or add, nor on the order of fields. */
-function canonical(block: JsonObject): string {
+/** A block other than text, as text that depends neither on optional decoration the agent may drop or add, nor on the order of fields. */
+export function canonical(block: JsonObject): string {
   const resource = block["resource"];
   const bare = without(block, "annotations", "_meta");
   return JSON.stringify(isObject(resource) ? { ...bare, resource: without(resource, "_meta") } : bare, sortFields);
@@ -381,11 +382,13 @@ function sortFields(_: string, value: unknown): unknown {
   return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 }
 
-function newDigest(): Digest {
+/** The digest of no content at all. */
+export function newDigest(): Digest {
   return { a: 0x811c9dc5, b: 0x9e3779b9 };
 }
 
-function digest(into: Digest, block: JsonObject): void {
+/** Adds a block to a digest. Text adds the same however it is cut into blocks. */
+export function digest(into: Digest, block: JsonObject): void {
   const text = textOf(block) ?? canonical(block);
   let { a, b } = into;
   for (let index = 0; index < text.length; index++) {
@@ -397,7 +400,8 @@ function digest(into: Digest, block: JsonObject): void {
   into.b = b;
 }
 
-function sameDigest(one: Digest, other: Digest): boolean {
+/** True for digests of the same content. */
+export function sameDigest(one: Digest, other: Digest): boolean {
   return one.a === other.a && one.b === other.b;
 }
 

@@ -7,8 +7,11 @@ import { asObject, asString, isObject, type JsonObject } from "../protocol/json.
 import { Method } from "../protocol/methods.ts";
 import {
   agentOffers,
+  clientAbilities,
   initializeParamsForBoth,
   initializeParamsToV1,
+  initializeParamsToV2,
+  initializeResultToV1,
   initializeResultToV2,
   isV1InitializeResult,
 } from "../translate/capabilities.ts";
@@ -47,16 +50,7 @@ export function initialize(bridge: Bridge, clientId: RequestId, params: JsonObje
     case "2":
       return offer(bridge, { ...v2Params, protocolVersion: 2 }, (frame) => {
         if ("error" in frame) return failed(bridge, clientId, frame.error);
-        if (isV1InitializeResult(frame.result))
-          return failed(
-            bridge,
-            clientId,
-            rpcError(
-              ErrorCode.unsupportedProtocolVersion,
-              "the agent speaks only protocol version 1; leave out --agent-protocol 2",
-              { requested: 2, supported: [1] },
-            ),
-          );
+        if (isV1InitializeResult(frame.result)) return failed(bridge, clientId, speaksOnlyV1());
         passThrough(bridge, clientId, frame.result);
       });
     case "auto":
@@ -110,31 +104,59 @@ function offerV1(bridge: Bridge, clientId: RequestId, params: JsonObject): void 
   });
 }
 
-/** A v1 client: the agent is asked for what the client asked for. */
+/**
+ * A v1 client: the agent is asked for what the client asked for. One that answers in version 2, or with an error, is
+ * asked once more in version 2.
+ */
 function initializeV1(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
+  bridge.clientCapabilities = asObject(params["clientCapabilities"]);
+  bridge.abilities = clientAbilities(bridge.clientCapabilities);
+  if (bridge.options.agentProtocol === "2") return offerV2(bridge, clientId, params, undefined);
   offer(bridge, params, (frame) => {
-    const refused = "error" in frame && frame.error.code === ErrorCode.unsupportedProtocolVersion;
-    if (refused || ("result" in frame && !isV1InitializeResult(frame.result)))
-      return failed(
-        bridge,
-        clientId,
-        rpcError(
-          ErrorCode.unsupportedProtocolVersion,
-          "the agent speaks only protocol version 2 and the client asked for 1; use a client that speaks 2",
-          { requested: 1, supported: [2] },
-        ),
-      );
-    if ("error" in frame) return failed(bridge, clientId, frame.error);
-    passThrough(bridge, clientId, frame.result);
+    if ("result" in frame && isV1InitializeResult(frame.result)) return passThrough(bridge, clientId, frame.result);
+    if (bridge.options.agentProtocol === "auto") return offerV2(bridge, clientId, params, frame);
+    if ("error" in frame && frame.error.code !== ErrorCode.unsupportedProtocolVersion)
+      return failed(bridge, clientId, frame.error);
+    failed(
+      bridge,
+      clientId,
+      rpcError(ErrorCode.unsupportedProtocolVersion, "the agent speaks only version 2; leave out --agent-protocol 1", {
+        requested: 1,
+        supported: [2],
+      }),
+    );
   });
+}
+
+/** Asks the agent in version 2 for a v1 client. `first` is what it said to version 1, if it was asked. */
+function offerV2(
+  bridge: Bridge,
+  clientId: RequestId,
+  params: JsonObject,
+  first: ResultFrame | ErrorFrame | undefined,
+): void {
+  const refusal = first !== undefined && "error" in first ? first.error : undefined;
+  if (refusal !== undefined) log(bridge, "info", "initialize-retried-in-v2", { error: refusal });
+  offer(bridge, initializeParamsToV2(params, UNKNOWN_CLIENT), (frame) => {
+    if ("result" in frame && !isV1InitializeResult(frame.result)) return downgrade(bridge, clientId, frame.result);
+    // It answered in version 2 before, and does not want to be asked again.
+    if (first !== undefined && "result" in first) return downgrade(bridge, clientId, first.result);
+    if (refusal !== undefined && refusal.code !== ErrorCode.unsupportedProtocolVersion)
+      return failed(bridge, clientId, refusal);
+    if ("error" in frame) return failed(bridge, clientId, frame.error);
+    failed(bridge, clientId, speaksOnlyV1());
+  });
+}
+
+function speaksOnlyV1(): RpcError {
+  const message = "the agent speaks only protocol version 1; leave out --agent-protocol 2";
+  return rpcError(ErrorCode.unsupportedProtocolVersion, message, { requested: 2, supported: [1] });
 }
 
 function upgrade(bridge: Bridge, clientId: RequestId, result: unknown): void {
   const v1Result = asObject(result);
-  const agentName = asString(asObject(v1Result["agentInfo"])["name"]);
   const commandName = agentCommandName(bridge.options.agentCommand);
-  bridge.behaviour = bridge.options.behaviourOf(agentName);
-  bridge.agentName = agentName || commandName;
+  meetAgent(bridge, v1Result["agentInfo"]);
   bridge.offers = agentOffers(v1Result);
   bridge.pairing = "upgrade";
   const notes: Notes = [];
@@ -145,7 +167,30 @@ function upgrade(bridge: Bridge, clientId: RequestId, result: unknown): void {
     notes,
   );
   logNotes(bridge, notes, { method: Method.initialize });
-  const conformed = conformResult(bridge, "agent", Method.initialize, v2Result);
+  paired(bridge, clientId, v2Result);
+}
+
+/** A v1 client over a v2 agent. */
+function downgrade(bridge: Bridge, clientId: RequestId, result: unknown): void {
+  const v2Result = asObject(result);
+  meetAgent(bridge, v2Result["info"]);
+  bridge.pairing = "downgrade";
+  const notes: Notes = [];
+  const clientAuth = asObject(bridge.clientCapabilities["auth"]);
+  const v1Result = initializeResultToV1(v2Result, { clientHasTerminalAuth: clientAuth["terminal"] === true }, notes);
+  logNotes(bridge, notes, { method: Method.initialize });
+  paired(bridge, clientId, v1Result);
+}
+
+/** The agent has said its name: from here on it is treated as its profile says. */
+function meetAgent(bridge: Bridge, info: unknown): void {
+  const name = asString(asObject(info)["name"]);
+  bridge.behaviour = bridge.options.behaviourOf(name);
+  bridge.agentName = name || agentCommandName(bridge.options.agentCommand);
+}
+
+function paired(bridge: Bridge, clientId: RequestId, result: JsonObject): void {
+  const conformed = conformResult(bridge, "agent", Method.initialize, result);
   if (conformed.ok) return ready(bridge, clientId, conformed.value);
   failed(bridge, clientId, rpcError(ErrorCode.internalError, `the agent's result is invalid: ${conformed.fault}`));
 }
@@ -166,7 +211,7 @@ function passThrough(bridge: Bridge, clientId: RequestId, result: unknown): void
 function ready(bridge: Bridge, clientId: RequestId, result: unknown): void {
   clearTimer(bridge, "handshake");
   bridge.phase = "ready";
-  log(bridge, "info", "paired", { pairing: bridge.pairing, agentVersion: asObject(result)["protocolVersion"] });
+  log(bridge, "info", "paired", { pairing: bridge.pairing, clientVersion: asObject(result)["protocolVersion"] });
   answerAsIs(bridge, clientId, result);
   bridge.initializeResult = result;
 }
@@ -189,6 +234,7 @@ export function handshakeTimer(bridge: Bridge): void {
  */
 export function restartAgent(bridge: Bridge, clientId: RequestId, result: unknown): void {
   log(bridge, "info", "agent-restarted", { reason: "login" });
+  for (const sessionId of bridge.downgraded.keys()) withdrawRequests(bridge, sessionId);
   for (const session of bridge.sessions.values()) {
     bridge.ledgers.set(session.id, session.messages.ledger);
     withdrawRequests(bridge, session.id);
@@ -200,6 +246,7 @@ export function restartAgent(bridge: Bridge, clientId: RequestId, result: unknow
   endEverything(bridge, rpcError(ErrorCode.internalError, "the agent restarted after the login; try again"));
   if (login !== undefined) bridge.clientRequests.set(clientId, login);
   bridge.sessions.clear();
+  bridge.downgraded.clear();
   bridge.hostedCalls.clear();
   bridge.sessionsOpening = 0;
   bridge.early.clear();

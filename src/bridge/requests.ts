@@ -13,8 +13,8 @@ import {
 } from "../protocol/frames.ts";
 import { isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
-import type { Conformed } from "../protocol/schema.ts";
-import { paramsToAgent } from "../translate/path-map.ts";
+import type { Conformed, ProtocolSchema } from "../protocol/schema.ts";
+import { type PathMap, paramsToAgent } from "../translate/path-map.ts";
 import { log, toAgent, toClient } from "./effects.ts";
 import type { Side } from "./events.ts";
 import type { AgentCall, Bridge, ClientCall } from "./state.ts";
@@ -23,10 +23,18 @@ import type { AgentCall, Bridge, ClientCall } from "./state.ts";
 export function callAgent(bridge: Bridge, params: unknown, call: AgentCall): number {
   const id = bridge.nextAgentId++;
   bridge.agentCalls.set(id, call);
-  const { paths } = bridge.options;
+  const paths = pathsOfAgent(bridge);
   const ownPaths = paths !== undefined && isObject(params) ? paramsToAgent(paths, call.method, params) : params;
   toAgent(bridge, request(id, call.method, ownPaths));
   return id;
+}
+
+/**
+ * The path map where it is applied at the agent's end of the core. It speaks of version 1, so that in a downgrade it is
+ * applied at the client's.
+ */
+export function pathsOfAgent(bridge: Bridge): PathMap | undefined {
+  return bridge.pairing === "downgrade" ? undefined : bridge.options.paths;
 }
 
 /** As {@link callAgent}, for a request of the client's: when the client withdraws that one, the agent's goes with it. */
@@ -49,7 +57,7 @@ export function callClient(bridge: Bridge, params: unknown, call: ClientCall): v
   toClient(bridge, request(id, call.method, params));
 }
 
-/** Answers a request of the client's with a v2 result; the second answer to one request is dropped (I5). */
+/** Answers a request of the client's with a result in its own version; the second answer to one request is dropped (I5). */
 export function answer(bridge: Bridge, clientId: RequestId, value: unknown): void {
   const open = bridge.clientRequests.get(clientId);
   if (open === undefined) return;
@@ -68,18 +76,25 @@ export function refuse(bridge: Bridge, clientId: RequestId, error: RpcError): vo
   if (bridge.clientRequests.delete(clientId)) toClient(bridge, failure(clientId, error));
 }
 
-/** The result of a method that `side` serves, in the shape the v2 schema gives it, if it defines the method (I3). */
+/** The result of a method that `side` serves, in the shape the schema gives it, if that defines the method (I3). */
 export function conformResult(bridge: Bridge, side: Side, method: string, value: unknown): Conformed {
   return conform(bridge, side, method, "result", value);
 }
 
-/** The params of a call to the client, in the shape the v2 schema gives them, if it defines the method (I3). */
+/** The params of a call to the client, in the shape the schema gives them, if that defines the method (I3). */
 export function conformParams(bridge: Bridge, method: string, params: unknown): Conformed {
   return conform(bridge, "client", method, "params", params);
 }
 
+/** The schema of the version that side speaks. A v1 agent is judged leniently by v2's, in whose shape the core works. */
+function schemaTo(bridge: Bridge, side: Side): ProtocolSchema {
+  const speaksV1 = bridge.pairing === "downgrade" && side === "client";
+  return speaksV1 ? bridge.options.schemaV1() : bridge.options.schemaV2();
+}
+
 function conform(bridge: Bridge, side: Side, method: string, part: "params" | "result", value: unknown): Conformed {
-  const schema = bridge.options.schemaV2();
+  const receiver = part === "params" ? side : side === "client" ? "agent" : "client";
+  const schema = schemaTo(bridge, receiver);
   const definition = schema.definitionOf(side, method, part);
   if (definition === undefined) return { ok: true, value, dropped: [] };
   const conformed = schema.conform(definition, value ?? {}, true);

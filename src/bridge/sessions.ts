@@ -10,6 +10,7 @@ import type { SessionConfig } from "../translate/config-options.ts";
 import { errorToV2 } from "../translate/errors.ts";
 import type { Notes } from "../translate/notes.ts";
 import { newSessionParamsToV1, resumeParamsToV1, sessionListToV2, sessionResultToV2 } from "../translate/sessions.ts";
+import { dropEarly, takeEarly } from "./early.ts";
 import { log, logNotes, sendUpdate, setTimer, updateClient } from "./effects.ts";
 import { endTerminals } from "./hosting.ts";
 import {
@@ -47,7 +48,7 @@ export function openSession(bridge: Bridge, clientId: RequestId, params: JsonObj
     bridge.sessionsOpening--;
     if ("error" in frame) refuse(bridge, clientId, errorToV2(frame.error, { method }));
     else sessionOpened(bridge, clientId, params, asObject(frame.result));
-    if (bridge.sessionsOpening === 0) dropEarly(bridge);
+    dropEarly(bridge);
   });
 }
 
@@ -65,8 +66,7 @@ function sessionOpened(bridge: Bridge, clientId: RequestId, params: JsonObject, 
   forget(bridge, sessionId);
   bridge.sessions.set(sessionId, session);
   remember(bridge, session, params);
-  const early = bridge.early.get(sessionId) ?? [];
-  bridge.early.delete(sessionId);
+  const early = takeEarly(bridge, sessionId);
   answer(bridge, clientId, sessionResultToV2(result, config, commandsAmong(early)));
   for (const update of early) sessionUpdate(bridge, session, update);
 }
@@ -80,12 +80,6 @@ function abandon(bridge: Bridge, session: Session | undefined): void {
   endRestoring(bridge, session);
   endTurn(bridge, session, { outcome: "cancelled", fields: {} });
   endUnprompted(bridge, session, { stopReason: "cancelled" });
-}
-
-function dropEarly(bridge: Bridge): void {
-  for (const [sessionId, updates] of bridge.early)
-    log(bridge, "info", "update-of-unknown-session", { sessionId, updates: updates.length });
-  bridge.early.clear();
 }
 
 function configOf(result: JsonObject): SessionConfig {

@@ -2,10 +2,16 @@
 import type { ErrorFrame, RequestId, ResultFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import type { ProtocolSchema } from "../protocol/schema.ts";
-import type { AgentOffers, HostedServices } from "../translate/capabilities.ts";
+import {
+  type AgentOffers,
+  type ClientAbilities,
+  clientAbilities,
+  type HostedServices,
+} from "../translate/capabilities.ts";
 import type { SessionConfig } from "../translate/config-options.ts";
 import type { DiffMemo } from "../translate/diffs.ts";
 import type { PathMap } from "../translate/path-map.ts";
+import type { DowngradedSession } from "./downgrade/state.ts";
 import type { Effect, Event } from "./events.ts";
 import type { HostedCall } from "./hosting.ts";
 import { createMessages, type LedgerEntry, type Messages } from "./messages.ts";
@@ -49,7 +55,8 @@ export interface BridgeOptions extends AgentBehaviour {
   timeOrigin: number;
   /** The behaviour for an agent of this name (`agentInfo.name`). */
   behaviourOf(agentName: string | undefined): AgentBehaviour;
-  /** The protocol version 2 schema; called when it is first needed. */
+  /** The schemas of the two protocol versions; called when they are first needed. */
+  schemaV1(): ProtocolSchema;
   schemaV2(): ProtocolSchema;
   /** The end of what the agent wrote on stderr, for messages to people. */
   agentStderr(): string;
@@ -179,7 +186,7 @@ export interface Bridge {
   effects: Effect[];
   phase: Phase;
   /** How the two sides were paired; undefined until both have agreed. */
-  pairing: "upgrade" | "pass-through" | undefined;
+  pairing: "upgrade" | "downgrade" | "pass-through" | undefined;
   /** The result that answered the first `initialize`, for a repeated one. */
   initializeResult: unknown;
   /** What the agent calls itself, else the name of its command. */
@@ -191,6 +198,8 @@ export interface Bridge {
   /** True once the client has sent a request other than `initialize`. */
   otherRequestSeen: boolean;
   clientCapabilities: JsonObject;
+  /** What a v1 client said it can show. */
+  abilities: ClientAbilities;
   offers: AgentOffers | undefined;
   clientRequests: Map<RequestId, ClientRequest>;
   agentCalls: Map<number, AgentCall>;
@@ -199,6 +208,8 @@ export interface Bridge {
   nextClientId: number;
   nextMessage: number;
   sessions: Map<string, Session>;
+  /** The sessions of the downgrade pairing. */
+  downgraded: Map<string, DowngradedSession>;
   index: Map<string, IndexEntry>;
   /** The message ledgers of closed sessions: when one is resumed, its messages keep their ids. */
   ledgers: Map<string, LedgerEntry[]>;
@@ -236,6 +247,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     nextRecall: 1,
     otherRequestSeen: false,
     clientCapabilities: {},
+    abilities: clientAbilities({}),
     offers: undefined,
     clientRequests: new Map(),
     agentCalls: new Map(),
@@ -244,6 +256,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     nextClientId: 1,
     nextMessage: 1,
     sessions: new Map(),
+    downgraded: new Map(),
     index: new Map(),
     ledgers: new Map(),
     sessionsOpening: 0,

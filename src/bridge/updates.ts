@@ -11,6 +11,7 @@ import { planToV2 } from "../translate/plans.ts";
 import { displayTerminalsToV2, terminalsReferred } from "../translate/terminals.ts";
 import { toolCallTitle, toolCallToV2 } from "../translate/tool-calls.ts";
 import { updateToV2 } from "../translate/updates.ts";
+import { keepEarly, readUpdate } from "./early.ts";
 import { log, logNotes, updateClient } from "./effects.ts";
 import { keep, keepMessages } from "./memory.ts";
 import {
@@ -46,23 +47,14 @@ const HISTORY = new Set([
 ]);
 
 /** A `session/update` notification of the agent's. */
-export function agentUpdate(bridge: Bridge, params: unknown): void {
-  const sessionId = isObject(params) ? asString(params["sessionId"]) : undefined;
-  if (!isObject(params) || sessionId === undefined || typeof asObject(params["update"])["sessionUpdate"] !== "string") {
-    log(bridge, "warn", "update-malformed");
-    return;
-  }
+export function agentUpdate(bridge: Bridge, received: unknown): void {
+  const read = readUpdate(bridge, received);
+  if (read === undefined) return;
+  const { sessionId, params } = read;
   const session = bridge.sessions.get(sessionId);
-  if (session !== undefined) {
-    heard(bridge, session);
-    sessionUpdate(bridge, session, params);
-  } else if (bridge.sessionsOpening > 0) {
-    const early = bridge.early.get(sessionId);
-    if (early === undefined) bridge.early.set(sessionId, [params]);
-    else early.push(params);
-  } else {
-    log(bridge, "info", "update-of-unknown-session", { sessionId });
-  }
+  if (session === undefined) return keepEarly(bridge, sessionId, params);
+  heard(bridge, session);
+  sessionUpdate(bridge, session, params);
 }
 
 /** An update of a session the client knows. */

@@ -90,6 +90,7 @@ export function startShell(options: ShellOptions): Shell {
     runId: randomBytes(5).toString("hex"),
     timeOrigin: performance.timeOrigin,
     behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
+    schemaV1: () => loadSchema("v1/schema.json"),
     schemaV2: () => loadSchema("v2/schema.json"),
     // A command that is no agent says so on stdout: that counts as its last words too.
     agentStderr: () => `${child.stderrTail()}\n${noiseTail.text()}`,

@@ -138,7 +138,7 @@ async function strictParser(): Promise<Argv> {
 
 async function mainParser(): Promise<Argv> {
   const parser = await ordinaryOptions(
-    `${runUsage}\n\nLets a client that speaks version 2 of the Agent Client Protocol use an agent that speaks version 1. ` +
+    `${runUsage}\n\nLets a client that speaks version 2 of the Agent Client Protocol use an agent that speaks version 1, and the other way round. ` +
       "Speaks the protocol on standard input and output, and runs <command> as the agent.",
   );
   return parser

@@ -30,7 +30,7 @@ export const options: Readonly<Record<SettingName, Option>> = {
   agentProtocol: {
     kind: "choice",
     choices: ["auto", "1", "2"],
-    description: "Protocol version to ask the agent for; auto: the newest it speaks",
+    description: "Protocol version to ask the agent for; auto: the client's where it speaks that",
   },
   handshakeTimeout: {
     kind: "duration",

@@ -71,10 +71,15 @@ function commandRows({ path, executable, searched, cwd }: Facts["command"]): Row
   return searched.map((directory, index) => row(index === 0 ? "Searched in" : "", directory));
 }
 
+/** What becomes of an agent for clients of either version. */
+const PAIRINGS: Record<NonNullable<Facts["protocol"]["pairing"]>, string> = {
+  translated: "translated; passed through to v1 clients",
+  "passed-through": "passed through; translated for v1 clients",
+};
+
 function protocolRows({ agentVersion, pairing }: Facts["protocol"]): Row[] {
   if (agentVersion === null) return [];
-  const then = pairing === null ? "" : `, ${pairing === "translated" ? "translated" : "passed through"}`;
-  return [row("Protocol", `version ${agentVersion}${then}`)];
+  return [row("Protocol", `version ${agentVersion}${pairing === null ? "" : `, ${PAIRINGS[pairing]}`}`)];
 }
 
 function profileText({ name, settings, overridden }: AppliedProfile): string {

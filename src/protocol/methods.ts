@@ -14,6 +14,7 @@ export const Method = {
   sessionDelete: "session/delete",
   sessionPrompt: "session/prompt",
   sessionCancel: "session/cancel",
+  sessionSetMode: "session/set_mode",
   sessionSetConfigOption: "session/set_config_option",
   sessionUpdate: "session/update",
   requestPermission: "session/request_permission",

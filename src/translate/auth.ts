@@ -1,8 +1,11 @@
-import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import type { Notes } from "./notes.ts";
 import { underscored } from "./open-enums.ts";
 
 const AUTH_TYPES = ["agent", "terminal"];
+
+/** The `_meta` key under which a v1 method carries a type that v1 does not define. */
+const ORIGINAL_TYPE = "acp-shift/type";
 
 /**
  * v1 `authMethods` as v2 has them (docs/mapping.md §2, schema v2 `AuthMethod`): `id` becomes `methodId`, no type means
@@ -48,4 +51,42 @@ function envToV2(env: object, notes: Notes): JsonObject[] {
     }
   }
   return [...variables.values()];
+}
+
+/**
+ * v2 `authMethods` as v1 has them (docs/mapping.md §13, schema v1 `AuthMethod`): `methodId` becomes `id`, the type
+ * `agent` is v1's default, a terminal method's `env` list becomes an object. A method of another type is shown without
+ * one; the type stays in `_meta`. Left out, with a note: terminal methods when the client cannot run them.
+ */
+export function authMethodsToV1(v2Methods: unknown, clientHasTerminalAuth: boolean, notes: Notes): JsonObject[] {
+  return asArray(v2Methods)
+    .filter(isObject)
+    .flatMap((method): JsonObject[] => {
+      const { type, methodId } = method;
+      const common = { ...without(method, "methodId", "type", "env"), id: methodId };
+      if (type === "agent") return [common];
+      if (type !== "terminal") {
+        notes.push({ rule: "auth-method-type", detail: `the method ${methodId} has a type that v1 does not know` });
+        return [
+          {
+            ...without(method, "methodId", "type"),
+            id: methodId,
+            _meta: { ...asObject(method._meta), [ORIGINAL_TYPE]: type },
+          },
+        ];
+      }
+      if (!clientHasTerminalAuth) {
+        notes.push({
+          rule: "auth-method-terminal",
+          detail: `the client runs no terminal logins: ${methodId} left out`,
+        });
+        return [];
+      }
+      const env = Array.isArray(method.env) ? { env: envToV1(method.env) } : {};
+      return [{ ...common, type, ...env }];
+    });
+}
+
+function envToV1(env: unknown[]): JsonObject {
+  return Object.fromEntries(env.filter(isObject).map(({ name, value }) => [name, value]));
 }

@@ -1,5 +1,5 @@
 import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
-import { authMethodsToV2 } from "./auth.ts";
+import { authMethodsToV1, authMethodsToV2 } from "./auth.ts";
 import type { Notes } from "./notes.ts";
 
 /** What the bridge does for the agent in the client's stead, since v2 clients no longer do it (docs/mapping.md §10). */
@@ -227,4 +227,113 @@ function leftovers(v1: JsonObject, translated: string[]): { _meta?: JsonObject }
   const unknown = Object.entries(without(v1, "_meta", ...translated)).filter(([, value]) => value !== null);
   const meta = { ...Object.fromEntries(unknown), ...asObject(v1._meta) };
   return Object.keys(meta).length > 0 ? { _meta: meta } : {};
+}
+
+/** What a v1 client said it can show, beyond what every v1 client can. */
+export interface ClientAbilities {
+  notices: boolean;
+  compaction: boolean;
+  /** Boolean config options. */
+  booleans: boolean;
+  /** Terminals of the agent's, by the display-terminal extension (docs/mapping.md §6). */
+  displayTerminals: boolean;
+  /** Subagent sessions (unstable in v1). */
+  subagents: boolean;
+}
+
+/** What a v1 client's `clientCapabilities` announce, read leniently (docs/mapping.md §13). */
+export function clientAbilities(v1Capabilities: JsonObject): ClientAbilities {
+  const session = asObject(v1Capabilities.session);
+  return {
+    notices: offered(session.notices),
+    compaction: offered(session.compaction),
+    booleans: offered(asObject(session.configOptions).boolean),
+    displayTerminals: offered(asObject(v1Capabilities._meta).terminal_output),
+    subagents: offered(v1Capabilities.subagents),
+  };
+}
+
+/**
+ * The params of a v1 `initialize` for a v2 agent (docs/mapping.md §13, schema v2 `InitializeRequest`). What v2 takes for
+ * granted or has no use for goes: file and terminal services, what the client can show, and the display-terminal key.
+ *
+ * @param unknownClient the `info` of a client that does not say its name or version
+ */
+export function initializeParamsToV2(
+  v1Params: JsonObject,
+  unknownClient: { name: string; version: string },
+): JsonObject {
+  const clientInfo = asObject(v1Params.clientInfo);
+  return {
+    ...without(v1Params, "clientInfo", "clientCapabilities"),
+    protocolVersion: 2,
+    info: {
+      ...clientInfo,
+      name: asString(clientInfo.name) || unknownClient.name,
+      version: asString(clientInfo.version) || unknownClient.version,
+    },
+    capabilities: clientCapabilitiesToV2(asObject(v1Params.clientCapabilities)),
+  };
+}
+
+function clientCapabilitiesToV2(v1: JsonObject): JsonObject {
+  const v1Auth = asObject(v1.auth);
+  const auth = { ...without(v1Auth, "terminal"), ...markers({ terminal: v1Auth.terminal }) };
+  const meta = without(asObject(v1._meta), "terminal_output");
+  const { form, url } = asObject(v1.elicitation);
+  const elicitation = { ...without(asObject(v1.elicitation), "form", "url"), ...markers({ form, url }) };
+  return {
+    ...without(v1, "fs", "terminal", "session", "plan", "subagents", "auth", "elicitation", "_meta"),
+    ...(Object.keys(auth).length > 0 ? { auth } : {}),
+    ...(offered(v1.elicitation) ? { elicitation } : {}),
+    ...(Object.keys(meta).length > 0 ? { _meta: meta } : {}),
+  };
+}
+
+/**
+ * A v2 `initialize` result as v1 has it (docs/mapping.md §13, schema v1 `InitializeResponse`): markers become what v1
+ * has for them, and what is baseline in v2 is announced. Capability data that v1 has no field for stays where it is.
+ */
+export function initializeResultToV1(
+  v2Result: JsonObject,
+  context: { clientHasTerminalAuth: boolean },
+  notes: Notes,
+): JsonObject {
+  const methods = asArray(v2Result.authMethods);
+  return {
+    ...without(v2Result, "info", "capabilities", "authMethods"),
+    protocolVersion: 1,
+    ...(isObject(v2Result.info) ? { agentInfo: v2Result.info } : {}),
+    agentCapabilities: agentCapabilitiesToV1(asObject(v2Result.capabilities), methods.length > 0),
+    authMethods: authMethodsToV1(methods, context.clientHasTerminalAuth, notes),
+  };
+}
+
+/** @param logsIn true when the agent has a way to log in, which in v2 means that it can log out as well */
+function agentCapabilitiesToV1(v2: JsonObject, logsIn: boolean): JsonObject {
+  const session = asObject(v2.session);
+  const prompt = asObject(session.prompt);
+  const mcp = asObject(session.mcp);
+  const hasSessions = offered(v2.session);
+  return {
+    ...without(v2, "session", "auth"),
+    loadSession: hasSessions,
+    promptCapabilities: {
+      ...prompt,
+      image: offered(prompt.image),
+      audio: offered(prompt.audio),
+      embeddedContext: offered(prompt.embeddedContext),
+    },
+    mcpCapabilities: {
+      ...without(mcp, "stdio", "acp"),
+      http: offered(mcp.http),
+      sse: false,
+      ...(offered(mcp.acp) ? { acp: true } : {}),
+    },
+    sessionCapabilities: {
+      ...without(session, "prompt", "mcp"),
+      ...(hasSessions ? { list: {}, resume: {}, close: {} } : {}),
+    },
+    auth: { ...asObject(v2.auth), ...(logsIn ? { logout: {} } : {}) },
+  };
 }

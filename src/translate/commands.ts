@@ -1,4 +1,5 @@
 import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import type { Notes } from "./notes.ts";
 import { underscored } from "./open-enums.ts";
 
 /**
@@ -25,4 +26,26 @@ function commandToV2(command: JsonObject): JsonObject {
 function commandInputToV2(input: JsonObject): JsonObject {
   const type = underscored(asString(input.type) ?? "text", ["text"]);
   return type === "text" ? { ...input, type, hint: asString(input.hint) ?? "" } : { ...input, type };
+}
+
+/**
+ * v2 slash commands as v1 has them (docs/mapping.md §13, schema v1 `AvailableCommand`): without `type`, which every
+ * command of v1 has. An input that is not plain text is left out with a note; a command of a type v1 cannot know is
+ * shown as a plain one, as v2 says of clients that do not understand it.
+ */
+export function availableCommandsToV1(v2Commands: unknown, notes: Notes): JsonObject[] {
+  return asArray(v2Commands)
+    .filter(isObject)
+    .filter(hasName)
+    .map((command) => {
+      if (command.type !== "command") {
+        notes.push({ rule: "command-type", detail: `${command.name} is shown as a plain command` });
+      }
+      const rest = without(command, "type", "input");
+      const { input } = command;
+      if (!isObject(input)) return rest;
+      if (input.type === "text") return { ...rest, input: without(input, "type") };
+      notes.push({ rule: "command-input", detail: `${command.name} takes an input that v1 cannot say` });
+      return rest;
+    });
 }

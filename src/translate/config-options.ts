@@ -1,5 +1,6 @@
 import { invalidParams } from "../protocol/errors.ts";
 import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import type { Notes } from "./notes.ts";
 import { underscored } from "./open-enums.ts";
 
 /** What a v1 agent last said about a session's configuration, as it said it: fields of its session results. */
@@ -248,4 +249,91 @@ function withOwnOption(config: SessionConfig, configId: string, value: unknown):
       : option,
   );
   return configOptions.some((option, index) => option !== before[index]) ? { ...config, configOptions } : config;
+}
+
+/**
+ * A v2 session's config options as v1 has them (docs/mapping.md §13, schema v1 `SessionConfigOption`). A boolean option
+ * becomes a choice of on and off for a client that did not announce such options; options of a type v1 does not define
+ * are left out with a note.
+ *
+ * @param booleans true when the client can show boolean options
+ */
+export function configOptionsToV1(v2Options: unknown, booleans: boolean, notes: Notes): JsonObject[] {
+  return asArray(v2Options)
+    .filter(isObject)
+    .flatMap((v2): JsonObject[] => {
+      const option = { ...without(v2, "configId"), id: v2.configId };
+      if (v2.type === "boolean") return [booleans ? option : { ...option, ...onOrOff(v2.currentValue) }];
+      if (v2.type === "select") return [{ ...option, options: asArray(v2.options).filter(isObject).map(choiceToV1) }];
+      notes.push({ rule: "config-option-type", detail: `the option ${v2.configId} has a type that v1 does not know` });
+      return [];
+    });
+}
+
+function onOrOff(value: unknown): JsonObject {
+  const options = [
+    { value: "true", name: "On" },
+    { value: "false", name: "Off" },
+  ];
+  return { type: "select", currentValue: String(value === true), options };
+}
+
+function choiceToV1(choice: JsonObject): JsonObject {
+  return isGroup(choice) ? { ...without(choice, "groupId"), group: choice.groupId } : choice;
+}
+
+/** The option that is the session's mode (docs/mapping.md §13): the first select option of that category. */
+function modeOption(v2Options: unknown): JsonObject | undefined {
+  const [modes] = SELECTORS;
+  return asArray(v2Options)
+    .filter(isObject)
+    .find((option) => option.type === "select" && option.category === modes.category);
+}
+
+/**
+ * The older v1 `modes` state of a v2 session (docs/mapping.md §13, schema v1 `SessionModeState`), from the option that
+ * is its mode; undefined when it has none.
+ */
+export function modesToV1(v2Options: unknown): JsonObject | undefined {
+  const option = modeOption(v2Options);
+  if (option === undefined) return undefined;
+  const choices = asArray(option.options)
+    .filter(isObject)
+    .flatMap((choice) => (isGroup(choice) ? asArray(choice.options).filter(isObject) : [choice]));
+  return {
+    currentModeId: option.currentValue,
+    availableModes: choices.map((choice) => ({ ...without(choice, "value"), id: choice.value })),
+  };
+}
+
+/** The session's mode, for v1's `current_mode_update`; undefined when it has none (docs/mapping.md §13). */
+export function currentModeOf(v2Options: unknown): string | undefined {
+  return asString(modeOption(v2Options)?.currentValue);
+}
+
+/**
+ * A v1 `session/set_mode` as v2's `session/set_config_option` (docs/mapping.md §13).
+ *
+ * @throws RequestFault `-32602` when the session has no modes
+ */
+export function setModeToV2(v1Params: JsonObject, v2Options: unknown): JsonObject {
+  const option = modeOption(v2Options);
+  if (option === undefined) throw invalidParams("This session has no modes");
+  return { ...without(v1Params, "modeId"), configId: option.configId, type: "id", value: v1Params.modeId };
+}
+
+/**
+ * A v1 `session/set_config_option` as v2 has it (docs/mapping.md §13): a value without a type is the id of a choice, or
+ * on and off of an option that is boolean in v2.
+ */
+export function setConfigOptionToV2(v1Params: JsonObject, v2Options: unknown): JsonObject {
+  if (v1Params.type === "boolean") return v1Params;
+  const option = asArray(v2Options)
+    .filter(isObject)
+    .find(({ configId }) => configId === v1Params.configId);
+  const { value } = v1Params;
+  if (option?.type === "boolean" && (value === "true" || value === "false")) {
+    return { ...v1Params, type: "boolean", value: value === "true" };
+  }
+  return { ...v1Params, type: "id" };
 }

@@ -43,16 +43,33 @@ export function withContentToV2(holder: JsonObject): JsonObject {
 }
 
 /**
- * A v2 content block as v1 has it (docs/mapping.md §9). The block stays as it is, but for audience roles v1 does not
- * define: its `Role` is a closed enumeration.
+ * A v2 content block as v1 has it (docs/mapping.md §9, §13). A type v1 does not define becomes a text block that names
+ * it and keeps the block in `_meta`. Every other block stays as it is, but for audience roles v1 does not define: its
+ * `Role` is a closed enumeration.
  */
 export function contentBlockToV1(block: JsonObject): JsonObject {
+  if (typeof block.type === "string" && !CONTENT_BLOCK_TYPES.includes(block.type)) return placeholder(block);
   const annotations = block.annotations;
   if (!isObject(annotations) || !Array.isArray(annotations.audience)) return block;
   const audience = annotations.audience.filter((role) => V1_ROLES.includes(role));
   if (audience.length === annotations.audience.length) return block;
   const kept = audience.length > 0 ? { ...annotations, audience } : without(annotations, "audience");
   return { ...block, annotations: kept };
+}
+
+/** The `_meta` key under which a v1 text block carries what it stands for. */
+const ORIGINAL_CONTENT = "acp-shift/content";
+
+/** A text block in place of something v1 cannot show, which it names and carries (docs/mapping.md §13). */
+export function placeholder(original: JsonObject): JsonObject {
+  return { type: "text", text: `[${original.type}]`, _meta: { [ORIGINAL_CONTENT]: original } };
+}
+
+/** A v2 object that holds one content block or a list of them in `content`, with those as v1 has them. */
+export function withContentToV1(holder: JsonObject): JsonObject {
+  const { content } = holder;
+  if (Array.isArray(content)) return { ...holder, content: content.filter(isObject).map(contentBlockToV1) };
+  return isObject(content) ? { ...holder, content: contentBlockToV1(content) } : holder;
 }
 
 /**
@@ -81,4 +98,15 @@ export function promptToV1(prompt: JsonObject[], offers: AgentOffers["prompt"]):
     }
     return contentBlockToV1(block);
   });
+}
+
+/**
+ * The params of a v1 `session/prompt` for a v2 agent: the content blocks as v2 has them (docs/mapping.md §9, §13).
+ *
+ * @throws RequestFault `-32602` for a prompt without content, which v2 does not allow
+ */
+export function promptToV2(v1Params: JsonObject): JsonObject {
+  const { prompt } = v1Params;
+  if (!Array.isArray(prompt) || prompt.length === 0) throw invalidParams("prompt must be a list with content");
+  return { ...v1Params, prompt: prompt.map((block) => contentBlockToV2(block)) };
 }

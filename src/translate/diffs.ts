@@ -1,5 +1,5 @@
 import { structuredPatch } from "diff/lib/patch/create.js";
-import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import type { Notes } from "./notes.ts";
 import { resolvePath } from "./paths.ts";
 
@@ -255,4 +255,134 @@ function hashOf(text: string | undefined): string {
     second ^= second >>> 13;
   }
   return `${text.length}.${first >>> 0}.${second >>> 0}`;
+}
+
+/**
+ * A v2 diff as the items of v1 tool-call content (docs/mapping.md §13, schema v1 `ToolCallContent`): for each change one
+ * diff, its `oldText` and `newText` rebuilt from the hunks of the file's section in the patch. They are the whole file
+ * only where the hunks are. A change without such texts (binary, too large, a mere rename, no git patch) is one line of
+ * text, with the note `diff-as-text`.
+ *
+ * Fields v1 does not define go to the first of the items.
+ */
+export function diffToV1(diff: JsonObject, notes: Notes): JsonObject[] {
+  const patch = asObject(diff.patch);
+  const sections = patch.format === "git_patch" ? sectionsOf(asString(patch.text) ?? "") : [];
+  const rest = without(diff, "type", "changes", "patch");
+  const taken = new Set<Section>();
+  const items = asArray(diff.changes)
+    .filter(isObject)
+    .map((change, index) => {
+      const extra = index === 0 ? rest : {};
+      const path = gitPath(asString(change.path) ?? "");
+      const section = sections.find((candidate) => !taken.has(candidate) && isNamed(candidate, path));
+      if (section !== undefined) taken.add(section);
+      const made = section && sectionToV1(section, change);
+      if (made === undefined) {
+        notes.push({ rule: "diff-as-text", detail: `${change.path}: there are no texts to compare` });
+        return { ...extra, type: "content", content: { type: "text", text: changeInWords(change) } };
+      }
+      const meta = { ...asObject(change._meta), ...asObject(extra._meta), ...asObject(made._meta) };
+      return { ...extra, ...made, ...(Object.keys(meta).length > 0 ? { _meta: meta } : {}) };
+    });
+  if (taken.size < sections.length) {
+    notes.push({ rule: "diff-section-dropped", detail: "a section of the patch belongs to none of the changes" });
+  }
+  return items;
+}
+
+/** One file's section of a git patch, as far as a v1 diff needs it. */
+interface Section {
+  names: string[];
+  oldText: string;
+  newText: string;
+  /** False for a section without text to show: a rename, a mode, a binary file. */
+  hasText: boolean;
+}
+
+/** Patches name files from the root, or from a directory of their own. */
+function isNamed(section: Section, path: string): boolean {
+  return section.names.some((name) => path === name || path.endsWith(`/${name}`));
+}
+
+function sectionToV1({ oldText, newText, hasText }: Section, { path, operation }: JsonObject): JsonObject | undefined {
+  if (operation === "add") return { type: "diff", path, oldText: null, newText };
+  if (!hasText) return undefined;
+  if (operation === "delete") return { type: "diff", path, oldText, newText, _meta: { kind: "delete" } };
+  return { type: "diff", path, oldText, newText };
+}
+
+const CHANGE_WORDS: ReadonlyMap<unknown, string> = new Map([
+  ["add", "Added"],
+  ["delete", "Deleted"],
+  ["move", "Moved"],
+  ["copy", "Copied"],
+]);
+
+function changeInWords({ operation, oldPath, path }: JsonObject): string {
+  const word = CHANGE_WORDS.get(operation) ?? "Changed";
+  return typeof oldPath === "string" ? `${word} ${oldPath} to ${path}` : `${word} ${path}`;
+}
+
+/** The file sections of a git patch; text that is none gives none. */
+function sectionsOf(patch: string): Section[] {
+  const sections: Section[] = [];
+  let section: Section | undefined;
+  let oldLeft = 0;
+  let newLeft = 0;
+  let sign = "";
+  for (const line of patch.split("\n")) {
+    const inHunk = oldLeft > 0 || newLeft > 0;
+    if (!inHunk && line.startsWith("diff --git ")) {
+      section = { names: gitLineNames(line), oldText: "", newText: "", hasText: false };
+      sections.push(section);
+    } else if (line.startsWith("\\") && section !== undefined) {
+      // "No newline at end of file", said of the line before.
+      if (sign !== "+") section.oldText = section.oldText.slice(0, -1);
+      if (sign !== "-") section.newText = section.newText.slice(0, -1);
+    } else if (inHunk && section !== undefined) {
+      // Some tools cut the sign off an empty line of context.
+      sign = line.charAt(0) || " ";
+      const text = `${line.slice(1)}\n`;
+      if (sign !== "+") section.oldText += text;
+      if (sign !== "-") section.newText += text;
+      oldLeft -= Number(sign !== "+");
+      newLeft -= Number(sign !== "-");
+    } else if (section !== undefined) {
+      const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
+      const name = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)$/.exec(line)?.[1];
+      if (name !== undefined) section.names.push(...namesIn(name));
+      if (hunk === null) continue;
+      section.hasText = true;
+      oldLeft = Number(hunk[1] ?? 1);
+      newLeft = Number(hunk[2] ?? 1);
+    }
+  }
+  return sections;
+}
+
+/** The name in `diff --git NAME NAME`, which only tells where both are the same but for their prefix. */
+function gitLineNames(line: string): string[] {
+  const names = line.slice("diff --git ".length);
+  return namesIn(names.slice((names.length + 1) / 2));
+}
+
+/** What a name in a patch may be as a path: with and without git's prefix, without the root's `/`. */
+function namesIn(written: string): string[] {
+  const trimmed = written.replace(/\t.*$/, "");
+  if (trimmed === "/dev/null") return [];
+  const name = gitPath(trimmed.startsWith('"') ? unquoted(trimmed) : trimmed);
+  return /^[ab]\//.test(name) ? [name, name.slice(2)] : [name];
+}
+
+/** The file name that git quoted in C style. */
+function unquoted(text: string): string {
+  const bytes: number[] = [];
+  for (const [part] of text.slice(1, -1).matchAll(/\\[0-7]{3}|\\.|[^\\]/gsu)) {
+    const special = [...ESCAPES].find(([, written]) => written === part);
+    if (/^\\[0-7]{3}$/.test(part)) bytes.push(Number.parseInt(part.slice(1), 8));
+    else if (special !== undefined) bytes.push(special[0]);
+    else bytes.push(...new TextEncoder().encode(part));
+  }
+  return new TextDecoder().decode(Uint8Array.from(bytes));
 }

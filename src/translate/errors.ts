@@ -93,3 +93,12 @@ function stringsIn(value: unknown, depth: number): string[] {
 function singleLine(text: unknown): string {
   return (asString(text) ?? "").replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ").trim();
 }
+
+/**
+ * A v2 agent's error as the v1 client receives it (docs/mapping.md §13): v1's codes are v2's. What is no error object is
+ * repaired as {@link readError} has it, and the message is put on one line.
+ */
+export function errorToV1(error: unknown): RpcError {
+  const read = readError(error);
+  return { ...read, message: singleLine(read.message) || "Unnamed error" };
+}

@@ -39,3 +39,21 @@ function mcpServerToV1(server: JsonObject, type: string, offers: AgentOffers["mc
     name: server.name,
   });
 }
+
+/**
+ * The MCP servers of a v1 session request for a v2 agent (docs/mapping.md §13, schema v2 `McpServer`): a server without
+ * a type is a stdio server.
+ *
+ * @throws RequestFault `-32602` for a list that is none, and for the transport `sse`, which v2 does not have
+ */
+export function mcpServersToV2(v1Servers: unknown): JsonObject[] {
+  if (v1Servers === undefined || v1Servers === null) return [];
+  if (!Array.isArray(v1Servers)) throw invalidParams("mcpServers must be a list");
+  return v1Servers.map((server: unknown, index) => {
+    if (!isObject(server)) throw invalidParams(`mcpServers[${index}] is no object`, { index });
+    if (server.type === "sse") {
+      throw invalidParams('The agent does not take MCP servers of type "sse"', { type: "sse", name: server.name });
+    }
+    return typeof server.type === "string" ? server : { ...without(server, "type"), type: "stdio" };
+  });
+}

@@ -13,3 +13,9 @@ export function methodToClientV2(method: string, kind: "request" | "notification
   const allowed = method.startsWith("_") || method.startsWith("$/") || V2_CLIENT_METHODS[kind].includes(method);
   return allowed ? method : `_${method}`;
 }
+
+/**
+ * The name under which a v2 agent's request or notification is forwarded to a v1 client (docs/mapping.md §13). Every
+ * method that v2 lets an agent call, v1 has under the same name; the rest is named as {@link methodToClientV2} has it.
+ */
+export const methodToClientV1: typeof methodToClientV2 = methodToClientV2;

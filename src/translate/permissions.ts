@@ -1,8 +1,8 @@
 import type { RpcError } from "../protocol/errors.ts";
-import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import type { Notes } from "./notes.ts";
 import { underscored } from "./open-enums.ts";
-import { type ToolCallContext, toolCallToV2 } from "./tool-calls.ts";
+import { type ToolCallContext, type ToolCallToV1Context, toolCallToV1, toolCallToV2 } from "./tool-calls.ts";
 
 const OPTION_KINDS = ["allow_once", "allow_always", "reject_once", "reject_always"];
 
@@ -95,3 +95,73 @@ export function permissionResultToV1(
 function withValidMeta(object: JsonObject): JsonObject {
   return object._meta === undefined || isObject(object._meta) ? object : without(object, "_meta");
 }
+
+/**
+ * The params of a v2 `session/request_permission` as v1 has them (docs/mapping.md §13, schema v1
+ * `RequestPermissionRequest`). The title and the description stay where v2 has them.
+ *
+ * A request about a command, about something v1 does not define, or about nothing in particular, gets a tool call made
+ * for it: its title is the command, else the request's; its content is the description.
+ *
+ * Options of a kind v1 does not define become the nearest kind that promises no more than the original; where there is
+ * none they are left out with a note.
+ *
+ * @param context as for the tool call the request is about
+ * @param madeId the id of a tool call made for the request
+ * @returns `made`: the tool call made for the request, for the caller to announce and to end; undefined when the
+ *   request is about one of the agent's
+ */
+export function permissionRequestToV1(
+  v2Params: JsonObject,
+  context: ToolCallToV1Context,
+  madeId: string,
+  notes: Notes,
+): { params: JsonObject; made: JsonObject | undefined } {
+  const subject = asObject(v2Params.subject);
+  const own = subject.type === "tool_call" && isObject(subject.toolCall) ? subject.toolCall : undefined;
+  const made = own === undefined ? toolCallFor(v2Params, subject, madeId) : undefined;
+  const toolCall = own === undefined ? made : toolCallToV1(own, context, notes);
+  const params = { ...without(v2Params, "subject"), toolCall, options: optionsToV1(v2Params.options, notes) };
+  return { params, made };
+}
+
+function toolCallFor(v2Params: JsonObject, subject: JsonObject, toolCallId: string): JsonObject {
+  const { title, description } = v2Params;
+  const command = subject.type === "command" ? asString(subject.command) : undefined;
+  const text = [command === undefined ? undefined : asString(title), asString(description)].filter(Boolean).join("\n");
+  return {
+    toolCallId,
+    title: command || asString(title) || "Permission required",
+    kind: command === undefined ? "other" : "execute",
+    status: "pending",
+    ...(text === "" ? {} : { content: [{ type: "content", content: { type: "text", text } }] }),
+    ...(Object.keys(subject).length > 0 ? { rawInput: without(subject, "type", "_meta") } : {}),
+  };
+}
+
+function optionsToV1(v2Options: unknown, notes: Notes): JsonObject[] {
+  return asArray(v2Options)
+    .filter(isObject)
+    .flatMap((option): JsonObject[] => {
+      const kind = nearestKind(asString(option.kind) ?? "");
+      if (kind !== undefined) return [{ ...option, kind }];
+      notes.push({
+        rule: "permission-option-kind",
+        detail: `the option ${option.optionId} neither allows nor rejects`,
+      });
+      return [];
+    });
+}
+
+/** A client that answers by itself goes by the kind, so an unknown one must not be taken for more than it says. */
+function nearestKind(kind: string): string | undefined {
+  if (OPTION_KINDS.includes(kind)) return kind;
+  if (/^_?(?:reject|deny|decline)/.test(kind)) return "reject_once";
+  return /^_?(?:allow|approve|accept)/.test(kind) ? "allow_once" : undefined;
+}
+
+/**
+ * A v1 client's answer to a permission request, for the v2 agent (docs/mapping.md §13): the outcomes are the same, and
+ * so is the care with which they are read.
+ */
+export const permissionResultToV2: typeof permissionResultToV1 = permissionResultToV1;

@@ -1,5 +1,6 @@
 import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
-import { openEnum, underscored } from "./open-enums.ts";
+import type { Notes } from "./notes.ts";
+import { nearest, openEnum, underscored } from "./open-enums.ts";
 
 const PRIORITIES = ["high", "medium", "low"];
 const STATUSES = ["pending", "in_progress", "completed", "cancelled"];
@@ -36,4 +37,33 @@ function entriesToV2(entries: unknown): JsonObject[] {
       priority: openEnum(asString(entry.priority) ?? "medium", PRIORITIES),
       status: openEnum(asString(entry.status) ?? "pending", STATUSES),
     }));
+}
+
+const V1_STATUSES = ["pending", "in_progress", "completed"];
+
+/**
+ * All plans of a v2 session as v1's one plan (docs/mapping.md §13, schema v1 `Plan`): the entries of the plans one after
+ * the other. A plan in Markdown is one entry with its text, one in a file is one entry that names the file. A cancelled
+ * entry counts as completed, since it needs no more doing.
+ *
+ * @param plans the content of each plan, in the order in which the plans appeared
+ */
+export function plansToV1(plans: Iterable<JsonObject>, notes: Notes): JsonObject {
+  return { sessionUpdate: "plan", entries: [...plans].flatMap((plan) => entriesToV1(plan, notes)) };
+}
+
+function entriesToV1(plan: JsonObject, notes: Notes): JsonObject[] {
+  if (plan.type === "items") {
+    return asArray(plan.entries)
+      .filter(isObject)
+      .filter((entry) => typeof entry.content === "string")
+      .map((entry) => ({
+        ...entry,
+        priority: nearest(entry.priority, PRIORITIES, {}, "medium"),
+        status: nearest(entry.status, V1_STATUSES, { cancelled: "completed" }, "pending"),
+      }));
+  }
+  notes.push({ rule: "plan-as-entry", detail: `a plan of type ${asString(plan.type)} is shown as one entry` });
+  const content = asString(plan.content) ?? asString(plan.uri) ?? `[${asString(plan.type)}]`;
+  return content === "" ? [] : [{ content, priority: "medium", status: "pending" }];
 }

@@ -2,8 +2,8 @@ import { invalidParams } from "../protocol/errors.ts";
 import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import type { AgentOffers } from "./capabilities.ts";
 import { availableCommandsToV2 } from "./commands.ts";
-import { configOptionsToV2, type SessionConfig } from "./config-options.ts";
-import { mcpServersToV1 } from "./mcp-servers.ts";
+import { configOptionsToV1, configOptionsToV2, modesToV1, type SessionConfig } from "./config-options.ts";
+import { mcpServersToV1, mcpServersToV2 } from "./mcp-servers.ts";
 import type { Notes } from "./notes.ts";
 import { isAbsolutePath, normalisePath } from "./paths.ts";
 
@@ -91,4 +91,42 @@ function sessionInfoToV2(entry: JsonObject): (JsonObject & { cwd: string }) | un
   if (typeof cwd !== "string" || !isAbsolutePath(cwd)) return undefined;
   const rest = entry.additionalDirectories === null ? without(entry, "additionalDirectories") : entry;
   return { ...rest, cwd };
+}
+
+/**
+ * The params of a v1 `session/new` or `session/resume` for a v2 agent (docs/mapping.md §13): the servers as
+ * `mcpServersToV2` has them, everything else as it is.
+ *
+ * @throws RequestFault `-32602` for a `cwd` that is missing or relative, and as `mcpServersToV2`
+ */
+export function newSessionParamsToV2(v1Params: JsonObject): JsonObject {
+  const cwd = asString(v1Params.cwd);
+  if (cwd === undefined || !isAbsolutePath(cwd)) throw invalidParams("cwd must be an absolute path");
+  const rest = v1Params.additionalDirectories === null ? without(v1Params, "additionalDirectories") : v1Params;
+  return { ...rest, mcpServers: mcpServersToV2(v1Params.mcpServers) };
+}
+
+/**
+ * The params of a v1 `session/load` as those of v2's `session/resume` with the whole history (docs/mapping.md §13).
+ *
+ * @throws RequestFault as {@link newSessionParamsToV2}
+ */
+export function loadParamsToV2(v1Params: JsonObject): JsonObject {
+  return { ...newSessionParamsToV2(v1Params), replayFrom: { type: "start" } };
+}
+
+/**
+ * The result of a v2 `session/new`, `session/resume` or `session/fork` as v1 has it (docs/mapping.md §13): the config
+ * options, and `modes` where one of them is the mode. `availableCommands` is left out: v1 has them as an update only.
+ *
+ * @param booleans true when the client can show boolean options
+ */
+export function sessionResultToV1(v2Result: JsonObject, booleans: boolean, notes: Notes): JsonObject {
+  const { configOptions } = v2Result;
+  const modes = modesToV1(configOptions);
+  return {
+    ...without(v2Result, "configOptions", "availableCommands"),
+    ...(Array.isArray(configOptions) ? { configOptions: configOptionsToV1(configOptions, booleans, notes) } : {}),
+    ...(modes === undefined ? {} : { modes }),
+  };
 }

@@ -102,3 +102,77 @@ export function toBase64(text: string): string {
   }
   return btoa(binary);
 }
+
+/** The bytes that base64 text stands for; none when it is no base64. */
+export function fromBase64(data: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}
+
+/**
+ * Text from bytes that come in pieces: what is whole, and the bytes of a character that is not complete yet, to be put
+ * in front of the next piece. Bytes that are no UTF-8 become U+FFFD.
+ */
+export function decodePiece(pending: readonly number[], bytes: Uint8Array): { text: string; pending: number[] } {
+  const all = Uint8Array.from([...pending, ...bytes]);
+  const whole = all.length - incompleteTail(all);
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(all.subarray(0, whole));
+  return { text, pending: [...all.subarray(whole)] };
+}
+
+/** How many bytes at the end begin a character that does not end there. */
+function incompleteTail(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return 0;
+    if (byte < 0xc0) continue;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+/** A step in the life of a v2 display terminal. */
+export interface TerminalStep {
+  /** The terminal's beginning, with what is known of it. */
+  info?: { command?: string; cwd?: string };
+  /** Output, after what was sent before. */
+  output?: string;
+  /** A v2 `TerminalExitStatus`: the terminal's end. */
+  exitStatus?: JsonObject;
+}
+
+/**
+ * The `_meta` by which a v1 tool call tells a step of a terminal, to a client that announced the display-terminal
+ * extension (docs/mapping.md §6, §13).
+ */
+export function displayTerminalToV1(terminalId: string, step: TerminalStep): JsonObject {
+  const { info, output, exitStatus } = step;
+  const terminal_id = terminalId;
+  const exit = exitStatus && {
+    terminal_id,
+    exit_code: exitStatus.exitCode ?? null,
+    signal: exitStatus.signal ?? null,
+  };
+  return {
+    ...(info && { terminal_info: { terminal_id, ...info } }),
+    ...(output !== undefined && { terminal_output: { terminal_id, data: output } }),
+    ...(exit && { terminal_exit: exit }),
+  };
+}
+
+/**
+ * A v2 display terminal as v1 tool-call content, for a client that did not announce the extension (docs/mapping.md
+ * §13): one text block with the command, the output so far, and how it ended unless it ended well.
+ */
+export function terminalAsText(terminal: { command?: string; output: string; exitStatus?: JsonObject }): JsonObject {
+  const { command, output, exitStatus } = terminal;
+  const code = exitStatus?.exitCode;
+  const signal = asString(exitStatus?.signal);
+  const end = signal ? `[ended by ${signal}]` : typeof code === "number" && code !== 0 ? `[exit ${code}]` : "";
+  const shown = [command ? `$ ${command}` : "", output.replace(/\n$/, ""), end].filter((part) => part !== "");
+  return { type: "content", content: { type: "text", text: shown.join("\n") } };
+}

@@ -1,8 +1,8 @@
 import { asArray, asString, isObject, type JsonObject, without, withoutNulls } from "../protocol/json.ts";
-import { CONTENT_BLOCK_TYPES, withContentToV2 } from "./content.ts";
-import { type DiffMemo, diffToV2 } from "./diffs.ts";
+import { CONTENT_BLOCK_TYPES, placeholder, withContentToV1, withContentToV2 } from "./content.ts";
+import { type DiffMemo, diffToV1, diffToV2 } from "./diffs.ts";
 import type { Notes } from "./notes.ts";
-import { openEnum, underscored } from "./open-enums.ts";
+import { nearest, openEnum, underscored } from "./open-enums.ts";
 import { resolvePath } from "./paths.ts";
 
 /** What translating a tool call needs to know of its session. */
@@ -79,4 +79,76 @@ function locationToV2(location: unknown, cwd: string): unknown {
   // v1 counted from 0 or 1 and allowed null; v2 has 1-based lines only.
   const valid = line === undefined || (Number.isSafeInteger(line) && Number(line) >= 1);
   return { ...(valid ? location : without(location, "line")), path: resolvePath(cwd, location.path) };
+}
+
+/** What translating a v2 tool call for a v1 client needs to know. */
+export interface ToolCallToV1Context {
+  /** True when the client has been told of this tool call. */
+  announced: boolean;
+  /** The title the client has, for one that is cleared. */
+  title?: string;
+  /**
+   * What a client that cannot show the agent's terminals gets in place of one: the item, or undefined for nothing.
+   * Absent for a client that can: it gets the reference.
+   */
+  showTerminal?: (terminalId: string) => JsonObject | undefined;
+}
+
+const V1_STATUSES = ["pending", "in_progress", "completed", "failed"];
+const NEAREST_STATUS = { cancelled: "failed", paused: "in_progress" };
+
+/**
+ * A v2 tool-call update as v1 has it (docs/mapping.md §13, schema v1 `ToolCall`, `ToolCallUpdate`): `tool_call`, with a
+ * title, for the first the client is told of it, `tool_call_update` for every other. The tool call of a permission
+ * request has no kind of update, and gets none.
+ *
+ * A field that is null becomes what a new tool call has there. v1 cannot take back a name or raw data: those are left
+ * out with a note, as are the capabilities, by which v2 offers a cancellation that v1 does not have. A kind v1 does not
+ * define is `other`, a status v1 does not define is the nearest.
+ */
+export function toolCallToV1(update: JsonObject, context: ToolCallToV1Context, notes: Notes): JsonObject {
+  const toolCall = without(update, "capabilities");
+  if (isObject(update.capabilities)) {
+    notes.push({ rule: "tool-call-capabilities", detail: "v1 cannot cancel a tool call by itself" });
+  }
+  for (const field of ["name", "rawInput", "rawOutput"]) {
+    if (toolCall[field] !== null) continue;
+    delete toolCall[field];
+    if (context.announced) notes.push({ rule: "tool-call-not-cleared", detail: `v1 cannot take back ${field}` });
+  }
+  if (toolCall.sessionUpdate !== undefined) {
+    toolCall.sessionUpdate = context.announced ? "tool_call_update" : "tool_call";
+  }
+  if (!asString(toolCall.title) && (!context.announced || toolCall.title !== undefined)) {
+    toolCall.title = context.title || toolCallTitle(toolCall);
+  }
+  if (toolCall.kind !== undefined) toolCall.kind = nearest(toolCall.kind, KINDS, {}, "other");
+  if (toolCall.status !== undefined) {
+    const otherwise = toolCall.status === null ? "pending" : "in_progress";
+    toolCall.status = nearest(toolCall.status, V1_STATUSES, NEAREST_STATUS, otherwise);
+  }
+  if (toolCall.content !== undefined) toolCall.content = toolCallContentToV1(toolCall.content, context, notes);
+  if (toolCall.locations !== undefined) toolCall.locations = asArray(toolCall.locations);
+  return toolCall;
+}
+
+/** v2 tool-call content as v1 has it; null is no content. One item may become several: a diff of several files. */
+function toolCallContentToV1(content: unknown, context: ToolCallToV1Context, notes: Notes): JsonObject[] {
+  return asArray(content)
+    .filter(isObject)
+    .flatMap((item): JsonObject[] => {
+      switch (item.type) {
+        case "content":
+          return [withContentToV1(item)];
+        case "diff":
+          return diffToV1(item, notes);
+        case "terminal": {
+          if (context.showTerminal === undefined) return [item];
+          const shown = context.showTerminal(String(item.terminalId));
+          return shown === undefined ? [] : [shown];
+        }
+        default:
+          return [{ type: "content", content: placeholder(item) }];
+      }
+    });
 }

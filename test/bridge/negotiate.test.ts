@@ -36,6 +36,18 @@ const plainV1AsV2 = {
   capabilities: { session: { mcp: { stdio: {} } } },
 };
 const plainV2 = { protocolVersion: 2, info: { name: "a", version: "1" }, capabilities: { session: {} } };
+const plainV2AsV1 = {
+  protocolVersion: 1,
+  agentInfo: { name: "a", version: "1" },
+  agentCapabilities: {
+    loadSession: true,
+    promptCapabilities: { image: false, audio: false, embeddedContext: false },
+    mcpCapabilities: { http: false, sse: false },
+    sessionCapabilities: { list: {}, resume: {}, close: {} },
+    auth: {},
+  },
+  authMethods: [],
+};
 const helloV1 = { protocolVersion: 1, clientInfo: info, clientCapabilities: { fs: { readTextFile: true } } };
 
 const hello = (id: unknown, params: unknown = clientHello) => request(id, "initialize", params);
@@ -145,19 +157,106 @@ describe("§1 which pairing", () => {
     ]);
   });
 
-  test.each([
-    ["answers 2", reply(1, plainV2)],
-    ["answers -32022", fail(1, -32022, "unsupported", { requested: 1, supported: [2] })],
-  ])("1 with an agent that %s: an error that says so", (_, answer) => {
-    play(createDialogue(), [
-      ["client", hello("c", helloV1)],
-      ["to agent", hello(1, helloV1)],
-      ["agent", answer],
-      [
-        "to client",
-        fail("c", -32022, expect.stringContaining("only protocol version 2"), { requested: 1, supported: [2] }),
-      ],
-    ]);
+  describe("1 with a v2 agent", () => {
+    const unsupported = fail(1, -32022, "unsupported", { requested: 1, supported: [2] });
+
+    test.each<[string, unknown]>([
+      ["answers 2", reply(1, plainV2)],
+      ["answers -32022", unsupported],
+      ["does not understand version 1 at all", fail(1, -32602, "info is required")],
+    ])("that %s: asked once more in version 2, and downgraded", (_, answer) => {
+      play(createDialogue(), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", answer],
+        ["to agent", hello(2, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", reply(2, plainV2)],
+        ["to client", reply("c", plainV2AsV1)],
+        ["log", "paired"],
+        ["client", request("n", "session/new", { cwd: "/", mcpServers: [] })],
+        ["to agent", request(3, "session/new", { cwd: "/", mcpServers: [] })],
+      ]);
+    });
+
+    test("--agent-protocol 2 asks in version 2 from the start", () => {
+      play(createDialogue({ agentProtocol: "2" }), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", reply(1, plainV2)],
+        ["to client", reply("c", plainV2AsV1)],
+      ]);
+    });
+
+    test("--agent-protocol 2 with a v1 agent says so", () => {
+      play(createDialogue({ agentProtocol: "2" }), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", reply(1, plainV1)],
+        [
+          "to client",
+          fail("c", -32022, expect.stringContaining("--agent-protocol 2"), { requested: 2, supported: [1] }),
+        ],
+      ]);
+    });
+
+    test.each<[string, unknown]>([
+      ["answers 2", reply(1, plainV2)],
+      ["answers -32022", unsupported],
+    ])("--agent-protocol 1 with an agent that %s says so", (_, answer) => {
+      play(createDialogue({ agentProtocol: "1" }), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", answer],
+        [
+          "to client",
+          fail("c", -32022, expect.stringContaining("--agent-protocol 1"), { requested: 1, supported: [2] }),
+        ],
+      ]);
+    });
+
+    test("that answers 2 and does not want to be asked again is taken at its first word", () => {
+      play(createDialogue(), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", reply(1, plainV2)],
+        ["to agent", hello(2, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", fail(2, -32600, "already initialized")],
+        ["to client", reply("c", plainV2AsV1)],
+      ]);
+    });
+
+    test("that fails in both versions: the error for what the client asked", () => {
+      play(createDialogue(), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", fail(1, -32000, "log in first")],
+        ["to agent", hello(2, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", fail(2, -32603, "no")],
+        ["to client", fail("c", -32000, "log in first")],
+        ["client", hello("d", helloV1)],
+        ["to agent", hello(3, helloV1)],
+      ]);
+    });
+
+    test("a request sent before the answer waits for it", () => {
+      play(createDialogue(), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["client", request("n", "session/new", { cwd: "/", mcpServers: [] })],
+        ["agent", unsupported],
+        ["to agent", hello(2, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", reply(2, plainV2)],
+        ["to client", reply("c", plainV2AsV1)],
+        ["to agent", request(3, "session/new", { cwd: "/", mcpServers: [] })],
+      ]);
+    });
+
+    test("a client without a name is unknown", () => {
+      play(createDialogue({ agentProtocol: "2" }), [
+        ["client", hello("c", { protocolVersion: 1 })],
+        ["to agent", hello(1, { protocolVersion: 2, info: { name: "unknown", version: "unknown" }, capabilities: {} })],
+      ]);
+    });
   });
 
   test("passed-through lines keep their bytes", () => {

@@ -228,7 +228,9 @@ export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): 
       const frame = isObject(value) && value["id"] === null && "result" in value ? { ...value, id: "null" } : value;
       const answersTo = isObject(value) ? agentAsked.get(JSON.stringify(value["id"])) : undefined;
       if (invented.has(String(asObject(value)["method"] ?? answersTo))) return [];
-      const fault = validateFrame(agentVersion, "agent", frame, answersTo);
+      // A v2 agent may be asked in version 1 first.
+      const asksInV1 = asObject(asObject(frame)["params"])["protocolVersion"] === 1;
+      const fault = validateFrame(asksInV1 ? "v1" : agentVersion, "agent", frame, answersTo);
       return fault === undefined ? [] : [`to the agent: ${fault}: ${text.slice(0, 2000)}`];
     });
   }

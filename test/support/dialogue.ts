@@ -5,9 +5,11 @@ import type { Effect, Event, Side } from "../../src/bridge/events.ts";
 import { type Bridge, type BridgeOptions, createBridge } from "../../src/bridge/state.ts";
 import type { JsonObject } from "../../src/protocol/json.ts";
 import { readSchema } from "../../src/protocol/schema.ts";
-import { definesMethod, validateFrameToAgent, validateFrameToClient } from "./schema.ts";
+import { definesMethod, type Version, validateFrame } from "./schema.ts";
 
-const schemaV2 = readSchema(createRequire(import.meta.url)("@agentclientprotocol/sdk/schema/v2/schema.json"));
+const schemaOf = (version: Version) =>
+  readSchema(createRequire(import.meta.url)(`@agentclientprotocol/sdk/schema/${version}/schema.json`));
+const [schemaV1, schemaV2] = [schemaOf("v1"), schemaOf("v2")];
 
 /** What the core asks of the world beside frames, timers and words: to keep, to host, to restart. */
 export type Act = Extract<Effect, { type: "keep" | "forget" | "recall" | "host" | "end-terminals" | "restart-agent" }>;
@@ -44,6 +46,7 @@ export const testOptions: BridgeOptions = {
   timeOrigin: Date.UTC(2026, 0, 1),
   restartAfterLogin: false,
   behaviourOf: () => testOptions,
+  schemaV1: () => schemaV1,
   schemaV2: () => schemaV2,
   agentStderr: () => "",
 };
@@ -76,6 +79,7 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
   const timers = new Map<string, number>();
   const due = new Map<string, number>();
   const saidByClient = new Set<string>();
+  let askedInV2 = false;
   const asked: Record<Side, Map<unknown, string>> = { client: new Map(), agent: new Map() };
 
   function remember(from: Side, value: unknown): void {
@@ -84,20 +88,28 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
     if (typeof frame?.["method"] === "string" && "id" in frame) asked[from].set(frame["id"], frame["method"]);
   }
 
+  /** The version a side speaks: the client says its own, and until it is known whether the agent speaks 2, it is asked in 1. */
+  function versionOf(side: Side): Version {
+    if (side === "client") return bridge.clientAsksV1 ? "v1" : "v2";
+    return bridge.pairing === "downgrade" || askedInV2 ? "v2" : "v1";
+  }
+
   function validate(to: Side, frame: JsonObject): void {
     if (bridge.pairing === "pass-through") return;
+    if (to === "agent" && frame["method"] === "initialize" && bridge.clientAsksV1)
+      askedInV2 = (frame["params"] as JsonObject)["protocolVersion"] === 2;
     const other = to === "client" ? "client" : "agent";
     const answers = "method" in frame ? undefined : asked[other].get(frame["id"]);
     // A notification by the schema, answered all the same to a client that sends it with an id.
     if (answers === "session/cancel") return;
     // A method that no schema knows is the client's own business, and so is its result.
     const { method } = frame;
-    if (to === "agent" && typeof method === "string" && !definesMethod("v1", "agent", method)) {
+    if (to === "agent" && typeof method === "string" && !definesMethod(versionOf("agent"), "agent", method)) {
       expect([...saidByClient]).toContain(method);
       return;
     }
-    if (to === "client" && answers !== undefined && !definesMethod("v2", "agent", answers)) return;
-    const faults = to === "client" ? validateFrameToClient(frame, answers) : validateFrameToAgent(frame, answers);
+    if (to === "client" && answers !== undefined && !definesMethod(versionOf("client"), "agent", answers)) return;
+    const faults = validateFrame(versionOf(to), to, frame, answers);
     expect(faults, `${JSON.stringify(frame)} to the ${to}`).toBeUndefined();
   }
 
@@ -330,5 +342,44 @@ export function runningDialogue(overrides: Partial<BridgeOptions> = {}, hello: u
   const dialogue = openDialogue(overrides, hello);
   expect(startPrompt(dialogue, "p")).toBe(RUNNING);
   expect(dialogue.wait(50).toClient).toEqual(accepted("p", minted(1), "hello").map(([, frame]) => frame));
+  return dialogue;
+}
+
+/** The `initialize` params of a plain v1 client. */
+export const clientHelloV1 = {
+  protocolVersion: 1,
+  clientInfo: { name: "test-client", version: "1.0.0" },
+  clientCapabilities: {},
+};
+
+/** The `initialize` result of a v2 agent. */
+export const agentHelloV2 = {
+  protocolVersion: 2,
+  info: { name: "test-agent", version: "1.0.0" },
+  capabilities: { session: { prompt: { image: {} }, mcp: { stdio: {}, http: {} }, delete: {} } },
+};
+
+/** A dialogue past `initialize`, between a v1 client with these capabilities and a v2 agent. */
+export function downgradeDialogue(
+  clientCapabilities: object = {},
+  overrides: Partial<BridgeOptions> = {},
+  hello: unknown = agentHelloV2,
+): Dialogue {
+  const dialogue = createDialogue({ agentProtocol: "2", ...overrides });
+  const { toAgent } = dialogue.client(request("init", "initialize", { ...clientHelloV1, clientCapabilities }));
+  dialogue.agent(reply(toAgent[0]?.["id"], hello));
+  expect(dialogue.bridge.pairing).toBe("downgrade");
+  return dialogue;
+}
+
+/** As {@link downgradeDialogue}, with session `s1` open, its `cwd` being /work. */
+export function openDowngrade(
+  clientCapabilities: object = {},
+  overrides: Partial<BridgeOptions> = {},
+  result: object = {},
+): Dialogue {
+  const dialogue = downgradeDialogue(clientCapabilities, overrides);
+  const { toAgent } = dialogue.client(request("new", "session/new", { cwd: "/work", mcpServers: [] }));
+  dialogue.agent(reply(toAgent[0]?.["id"], { sessionId: "s1", ...result }));
   return dialogue;
 }

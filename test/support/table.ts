@@ -6,14 +6,19 @@ import type { JsonObject } from "../../src/protocol/json.ts";
 import type { Note, Notes } from "../../src/translate/notes.ts";
 import { type Case, type Refusal, RULES } from "../translate/cases/case.ts";
 
-/** Declares one test per case. `validate` gives the error text of a result that is no valid protocol value. */
+/**
+ * Declares one test per case. `validate` gives the error text of a result that is no valid protocol value,
+ * `validateInput` that of an input.
+ */
 export function testCases(
   cases: readonly Case[],
   translate: (input: JsonObject, notes: Notes) => unknown,
   validate: (result: unknown) => string | undefined = () => undefined,
+  validateInput: (input: JsonObject) => string | undefined = () => undefined,
 ): void {
   test.each(cases)("$rule $title", (row) => {
     expect(RULES).toHaveProperty([row.rule]);
+    expect(validateInput(row.in)).toBeUndefined();
     const notes: Note[] = [];
     const result = translate(frozen(row.in), notes);
     expect(result).toStrictEqual(row.out);

@@ -6,6 +6,7 @@ import { type Case, type Refusal, RULES } from "./cases/case.ts";
 import * as configOptions from "./cases/config-options.ts";
 import * as content from "./cases/content.ts";
 import * as diffs from "./cases/diffs.ts";
+import * as downgrade from "./cases/downgrade.ts";
 import * as errors from "./cases/errors.ts";
 import * as permissions from "./cases/permissions.ts";
 import * as plans from "./cases/plans.ts";
@@ -19,6 +20,7 @@ const tables = [
   configOptions,
   content,
   diffs,
+  downgrade,
   errors,
   permissions,
   plans,
