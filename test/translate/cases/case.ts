@@ -103,6 +103,7 @@ export const RULES: Readonly<Record<string, string>> = {
   "11.1": "a command gains type command",
   "11.2": "input gains type text",
   "11.3": "input: null is dropped",
+  "11.4": "names of several words, or told twice → one command per first word",
   "12.1": "no such session → -32002 with sessionId and cause",
   "12.2": "every other error keeps its code and data, on one line",
   "12.3": "an error object that is none is repaired",

@@ -961,6 +961,22 @@ export const commands: Case[] = [
     ],
     notes: ["command-type", "command-input"],
   },
+  {
+    rule: "13.18",
+    title: "one that stands for several of v1's",
+    in: {
+      commands: [
+        {
+          type: "command",
+          name: "memory",
+          description: "show",
+          input: { type: "text", hint: "show" },
+          _meta: { "acp-shift/commands": [{ name: "memory show", description: "Shows" }] },
+        },
+      ],
+    },
+    out: [{ name: "memory show", description: "Shows" }],
+  },
 ];
 
 const OPTIONS = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];

@@ -55,6 +55,89 @@ export const commands: Case[] = [
     in: { commands: [{ type: "command", name: "a", description: "d", input: { type: "text", hint: "h" } }] },
     out: [{ type: "command", name: "a", description: "d", input: { type: "text", hint: "h" } }],
   },
+  {
+    rule: "11.4",
+    title: "a command of several words is something to type after the first",
+    in: {
+      commands: [
+        { name: "memory", description: "Keeps" },
+        { name: "init", description: "Starts" },
+        { name: "memory show", description: "Shows" },
+        { name: "memory add ", description: "Adds", input: { hint: "what" } },
+      ],
+    },
+    out: [
+      {
+        name: "memory",
+        description: "Keeps",
+        type: "command",
+        input: { type: "text", hint: "show | add" },
+        _meta: {
+          "acp-shift/commands": [
+            { name: "memory", description: "Keeps" },
+            { name: "memory show", description: "Shows" },
+            { name: "memory add ", description: "Adds", input: { hint: "what" } },
+          ],
+        },
+      },
+      { name: "init", description: "Starts", type: "command" },
+    ],
+  },
+  {
+    rule: "11.4",
+    title: "a first word that is no command of its own, and one whose input says more",
+    in: {
+      commands: [
+        { name: "mcp list", description: "Lists" },
+        { name: "go", description: "Goes", input: { hint: "where" } },
+        { name: "go back", description: "Returns" },
+      ],
+    },
+    out: [
+      {
+        name: "mcp",
+        description: "list",
+        type: "command",
+        input: { type: "text", hint: "list" },
+        _meta: { "acp-shift/commands": [{ name: "mcp list", description: "Lists" }] },
+      },
+      {
+        name: "go",
+        description: "Goes",
+        type: "command",
+        input: { type: "text", hint: "where" },
+        _meta: {
+          "acp-shift/commands": [
+            { name: "go", description: "Goes", input: { hint: "where" } },
+            { name: "go back", description: "Returns" },
+          ],
+        },
+      },
+    ],
+  },
+  {
+    rule: "11.4",
+    title: "a name told twice",
+    in: {
+      commands: [
+        { name: "init", description: "Starts" },
+        { name: "init", description: "Starts again" },
+      ],
+    },
+    out: [
+      {
+        name: "init",
+        description: "Starts",
+        type: "command",
+        _meta: {
+          "acp-shift/commands": [
+            { name: "init", description: "Starts" },
+            { name: "init", description: "Starts again" },
+          ],
+        },
+      },
+    ],
+  },
   { rule: "11.1", title: "no list", in: { commands: null }, out: [] },
 ];
 
