@@ -7,7 +7,12 @@ import { asArray, asObject, asString, isObject, type JsonObject, without } from 
 import { Method } from "../protocol/methods.ts";
 import { methodToClientV2 } from "../translate/methods.ts";
 import type { Notes } from "../translate/notes.ts";
-import { PERMISSION_CANCELLED, permissionRequestToV2, permissionResultToV1 } from "../translate/permissions.ts";
+import {
+  isRefusal,
+  PERMISSION_CANCELLED,
+  permissionRequestToV2,
+  permissionResultToV1,
+} from "../translate/permissions.ts";
 import { log, logNotes, toAgent, updateClient } from "./effects.ts";
 import { host, isHosted } from "./hosting.ts";
 import { awaitsPerson, callClient, clientIdOf, conformParams, conformResult } from "./requests.ts";
@@ -64,29 +69,30 @@ function permission(bridge: Bridge, id: RequestId | null, params: JsonObject): v
   const announced = session.toolCalls.has(toolCallId);
   if (!announced && toolCallId !== "")
     toolCall(bridge, session, { sessionUpdate: "tool_call_update", ...without(asked, "sessionUpdate") }, {});
-  const title = session.toolCalls.get(toolCallId)?.title;
+  const { title, fragments = false } = session.toolCalls.get(toolCallId) ?? {};
   const known = title === undefined ? { announced } : { announced, title };
   const notes: Notes = [];
-  const v2 = permissionRequestToV2(params, known, { cwd: session.cwd, diffs: session.diffs }, notes);
+  const v2 = permissionRequestToV2(params, known, { cwd: session.cwd, diffs: session.diffs, fragments }, notes);
   logNotes(bridge, notes, { sessionId: session.id, toolCallId });
   const conformed = bridge.options
     .schemaV2()
     .conform("RequestPermissionRequest", onBehalf(v2, session.id, params["sessionId"]), true);
   if (!conformed.ok) return cancelled(conformed.fault);
 
-  const offered = asArray(asObject(conformed.value)["options"]).map((option) => asString(asObject(option)["optionId"]));
+  const options = asArray(asObject(conformed.value)["options"]).map(asObject);
   ask(bridge, session, conformed.value, {
     id,
     method: Method.requestPermission,
     cancelled: PERMISSION_CANCELLED,
-    translate: (answer) =>
-      result(
-        null,
-        permissionResultToV1(
-          answer,
-          offered.filter((optionId) => optionId !== undefined),
-        ),
-      ),
+    translate: (answer) => {
+      const v1 = permissionResultToV1(
+        answer,
+        options.map(({ optionId }) => String(optionId)),
+      );
+      const record = session.toolCalls.get(toolCallId);
+      if (record !== undefined) record.refused = isRefusal(v1, options);
+      return result(null, v1);
+    },
   });
 }
 

@@ -279,7 +279,8 @@ export function gatherReplay(
   if (replay === undefined) return undefined;
   const open = replay.gathered;
   const continues = open !== undefined && open.kind === kind && open.given === given;
-  if (continues && !(isComplete(messages, replay, open) && textOf(content) !== "")) {
+  const begins = continues && textOf(content) !== "" && beginsAnother(messages, replay, open, content);
+  if (continues && !begins) {
     append(open.content, content);
     digest(open.digest, content);
     if (meta !== undefined) open.meta = { ...open.meta, ...meta };
@@ -292,12 +293,27 @@ export function gatherReplay(
   return complete;
 }
 
-/** True when what was gathered is all of the message that comes next in the ledger: what follows is another one. */
-function isComplete({ ledger }: Messages, replay: Replay, { kind, digest }: GatheredMessage): boolean {
-  let index = replay.passed.get(kind) ?? 0;
-  while (index < ledger.length && ledger[index]?.kind !== kind) index++;
-  const next = ledger[index];
-  return next !== undefined && sameDigest(next.digest, digest);
+/**
+ * True when a chunk that could go on with what was gathered is another message: what was gathered is all of the one that
+ * comes next in the ledger, or the chunk alone is, and what was gathered is one that the ledger does not know.
+ */
+function beginsAnother(messages: Messages, replay: Replay, open: GatheredMessage, content: JsonObject): boolean {
+  const next = nextInLedger(messages, replay, open.kind);
+  if (next === undefined) return false;
+  if (sameDigest(next.digest, open.digest)) return true;
+  const alone = newDigest();
+  digest(alone, content);
+  return open.given === undefined && sameDigest(next.digest, alone);
+}
+
+/** The message of this kind that comes next when the replay is what the ledger remembers. */
+function nextInLedger({ ledger }: Messages, replay: Replay, kind: MessageKind): LedgerEntry | undefined {
+  return ledger.find((entry, index) => index >= (replay.passed.get(kind) ?? 0) && entry.kind === kind);
+}
+
+/** True in the middle of a replayed message. */
+export function isGathering(messages: Messages): boolean {
+  return messages.replay?.gathered !== undefined;
 }
 
 /** Completes the message being gathered: something else follows it on the timeline. */

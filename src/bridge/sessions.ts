@@ -183,7 +183,7 @@ export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonO
 /** A session the client is about to have: what it asks of it meanwhile waits. */
 function awaited(bridge: Bridge, params: JsonObject): Session {
   const session = createSession(asString(params["sessionId"]) ?? "", asString(params["cwd"]) ?? "/", {});
-  session.restoring = { replay: "swallow", swallowed: 0, toolCalls: new Set() };
+  session.restoring = { replay: "swallow", swallowed: 0, toolCalls: new Set(), plans: [] };
   bridge.sessions.set(session.id, session);
   return session;
 }
@@ -244,7 +244,7 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
   const session = live ?? bridge.sessions.get(sessionId) ?? createSession(sessionId, cwd, {});
   if (live === undefined)
     session.messages.ledger = bridge.ledgers.get(sessionId) ?? (kept === undefined ? [] : rememberedLedger(kept));
-  session.restoring = { replay, swallowed: 0, toolCalls: new Set() };
+  session.restoring = { replay, swallowed: 0, toolCalls: new Set(), plans: [] };
   if (replay === "translate") beginReplay(session.messages);
   bridge.sessions.set(sessionId, session);
   passOn(bridge, clientId, method, v1Params, (frame) => {

@@ -11,6 +11,7 @@ import {
 import type { SessionConfig } from "../translate/config-options.ts";
 import type { DiffMemo } from "../translate/diffs.ts";
 import type { PathMap } from "../translate/path-map.ts";
+import type { ShownTerminal } from "../translate/terminals.ts";
 import type { DowngradedSession } from "./downgrade/state.ts";
 import type { Effect, Event } from "./events.ts";
 import type { HostedCall } from "./hosting.ts";
@@ -109,6 +110,8 @@ export interface Turn extends HeldPrompt {
   accepted: boolean;
   /** True once `session/cancel` was passed on for it. */
   cancelled: boolean;
+  /** True once the agent sent content for it. */
+  working: boolean;
   /** True while a v1 prompt is open at the agent (false while waiting to try a busy agent again). */
   open: boolean;
   attempts: number;
@@ -125,6 +128,12 @@ export interface ToolCallRecord {
   /** True when the status is the bridge's, given at the end of a turn: any of the agent's goes before it. */
   guessed: boolean;
   title: string | undefined;
+  /** True when the client did not allow it, and the agent has said nothing of its status since. */
+  refused?: boolean;
+  /** The display terminal it shows. */
+  terminal?: ShownTerminal | undefined;
+  /** True when its diffs are of fragments of files. */
+  fragments?: boolean;
 }
 
 /** One session, as the bridge follows it. */
@@ -160,6 +169,8 @@ export interface Restoring {
   swallowed: number;
   /** Tool calls the replay has come to, known to the client from before or not. */
   toolCalls: Set<string>;
+  /** Plans that came in the middle of a message, to follow it; each with the params it came in. */
+  plans: [update: JsonObject, params: JsonObject][];
   /** When the agent answered. */
   answeredAt?: number;
   /** Called once the agent has been quiet for the settle window after its result. */

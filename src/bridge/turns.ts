@@ -12,7 +12,7 @@ import { clearTimer, log, setTimer, toAgent, updateClient } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
 import { endMessage, enterUserMessage } from "./messages.ts";
 import { answer, passOn, refuse, withdrawRequests } from "./requests.ts";
-import type { Bridge, HeldPrompt, Session, SessionState, Turn, TurnEnding } from "./state.ts";
+import type { Bridge, HeldPrompt, Session, SessionState, ToolCallRecord, Turn, TurnEnding } from "./state.ts";
 import { endUnprompted } from "./unprompted.ts";
 
 /** How often a prompt is sent again to an agent that says it is busy, and how long each time is waited, in ms. */
@@ -54,7 +54,7 @@ export function prompt(bridge: Bridge, session: Session, clientId: RequestId, pa
 }
 
 function begin(bridge: Bridge, session: Session, held: HeldPrompt): void {
-  const turn: Turn = { ...held, accepted: false, cancelled: false, open: false, attempts: 0 };
+  const turn: Turn = { ...held, accepted: false, cancelled: false, working: false, open: false, attempts: 0 };
   endUnprompted(bridge, session, { stopReason: "end_turn" });
   session.turn = turn;
   session.lastSign = bridge.now;
@@ -77,6 +77,16 @@ function send(bridge: Bridge, session: Session, turn: Turn): void {
 export function heard(bridge: Bridge, session: Session): void {
   if (session.turn?.open) accept(bridge, session);
   session.lastSign = bridge.now;
+}
+
+/** Content came from the agent: if its first of the turn comes after a cancel, it has lost the cancel, and is told again. */
+export function showsWork(bridge: Bridge, session: Session): void {
+  const turn = session.turn;
+  if (turn === undefined || !turn.open || turn.working) return;
+  turn.working = true;
+  if (!turn.cancelled) return;
+  log(bridge, "info", "cancel-repeated", { sessionId: session.id });
+  toAgent(bridge, notification(Method.sessionCancel, { sessionId: session.id }));
 }
 
 /**
@@ -174,6 +184,7 @@ export function endTurn(bridge: Bridge, session: Session, ending: TurnEnding): v
   session.turn = undefined;
   if (ending.outcome === "failed") endToolCalls(bridge, session, "failed");
   if (ending.outcome === "cancelled") endToolCalls(bridge, session, "cancelled");
+  if (ending.outcome === "stopped") endToolCalls(bridge, session, "failed", ({ refused }) => refused === true);
   endMessage(session.messages);
   keepMessages(bridge, session);
   session.diffs.clear();
@@ -192,10 +203,15 @@ function idleFields(ending: TurnEnding): JsonObject {
   }
 }
 
-/** Gives every tool call that is still open a final status (docs/mapping.md §6). */
-export function endToolCalls(bridge: Bridge, session: Session, status: "failed" | "cancelled"): void {
+/** Gives every tool call that is still open, or those of them that are meant, a final status (docs/mapping.md §6). */
+export function endToolCalls(
+  bridge: Bridge,
+  session: Session,
+  status: "failed" | "cancelled",
+  isMeant: (record: ToolCallRecord) => boolean = () => true,
+): void {
   for (const [toolCallId, record] of session.toolCalls) {
-    if (isFinalStatus(record.status)) continue;
+    if (isFinalStatus(record.status) || !isMeant(record)) continue;
     record.status = status;
     record.guessed = true;
     updateClient(bridge, session, { sessionUpdate: "tool_call_update", toolCallId, status });

@@ -9,7 +9,7 @@ import type { Notes } from "../translate/notes.ts";
 import { resolvePath } from "../translate/paths.ts";
 import { planToV2 } from "../translate/plans.ts";
 import { displayTerminalsToV2, terminalsReferred } from "../translate/terminals.ts";
-import { toolCallTitle, toolCallToV2 } from "../translate/tool-calls.ts";
+import { editsFragments, toolCallTitle, toolCallToV2 } from "../translate/tool-calls.ts";
 import { updateToV2 } from "../translate/updates.ts";
 import { keepEarly, readUpdate } from "./early.ts";
 import { log, logNotes, updateClient } from "./effects.ts";
@@ -21,11 +21,12 @@ import {
   finishReplayed,
   gatherReplay,
   identify,
+  isGathering,
   type MessageKind,
   type ReplayedMessage,
 } from "./messages.ts";
-import type { Bridge, Session } from "./state.ts";
-import { heard, isFinalStatus, mintId } from "./turns.ts";
+import type { Bridge, Session, ToolCallRecord } from "./state.ts";
+import { heard, isFinalStatus, mintId, showsWork } from "./turns.ts";
 import { unpromptedUpdate } from "./unprompted.ts";
 
 const MESSAGE_KINDS: Record<string, MessageKind> = {
@@ -45,6 +46,9 @@ const HISTORY = new Set([
   "compaction_update",
   "compaction_summary_chunk",
 ]);
+
+/** Updates by which an agent shows that it works on a prompt. */
+const WORK = new Set(["agent_message_chunk", "agent_thought_chunk", "tool_call"]);
 
 /** A `session/update` notification of the agent's. */
 export function agentUpdate(bridge: Bridge, received: unknown): void {
@@ -66,6 +70,7 @@ export function sessionUpdate(bridge: Bridge, session: Session, params: JsonObje
     return;
   }
   unpromptedUpdate(bridge, session, kind, update);
+  if (WORK.has(kind)) showsWork(bridge, session);
   switch (kind) {
     case "user_message_chunk":
     case "agent_message_chunk":
@@ -79,7 +84,7 @@ export function sessionUpdate(bridge: Bridge, session: Session, params: JsonObje
     case "plan":
     case "plan_update":
     case "plan_removed":
-      updateClient(bridge, session, planToV2(update, session.planId), params);
+      plan(bridge, session, planToV2(update, session.planId), params);
       break;
     case "compaction_update":
       // Its place on the timeline is where it first stands; a message being replayed came before it.
@@ -140,11 +145,22 @@ function messageChunk(bridge: Bridge, session: Session, chunk: string, update: J
   updateClient(bridge, session, v2, params);
 }
 
-/** Sends a message put together from a replay, whole, so that a client that already shows it does not get it twice. */
+/**
+ * Sends a message put together from a replay, whole, so that a client that already shows it does not get it twice; then
+ * what came in the middle of it.
+ */
 export function replayed(bridge: Bridge, session: Session, message: ReplayedMessage | undefined): void {
   if (message === undefined) return;
   const meta = message.meta && { _meta: message.meta };
   for (const update of contentUpdates(message)) updateClient(bridge, session, { ...update, ...meta });
+  for (const [update, params] of session.restoring?.plans.splice(0) ?? [])
+    updateClient(bridge, session, update, params);
+}
+
+/** A plan does not end a message; in a replay it follows the one it came in the middle of. */
+function plan(bridge: Bridge, session: Session, v2: JsonObject, params: JsonObject): void {
+  if (isGathering(session.messages)) session.restoring?.plans.push([v2, params]);
+  else updateClient(bridge, session, v2, params);
 }
 
 /** A tool call or a change of one: the first that names an id announces it, whatever v1 called it. */
@@ -157,19 +173,20 @@ export function toolCall(bridge: Bridge, session: Session, update: JsonObject, p
   const known = session.toolCalls.get(toolCallId);
   if (isFirstInReplay(session, toolCallId) || known === undefined) takePlace(bridge, session);
 
-  const terminals = displayTerminalsToV2(update, session.cwd);
+  const terminals = displayTerminalsToV2(update, session.cwd, known?.terminal);
   for (const terminal of terminals.updates) terminalUpdate(bridge, session, terminal);
   announceTerminals(bridge, session, update);
 
   const notes: Notes = [];
-  const v2 = toolCallToV2(terminals.toolCall, { cwd: session.cwd, diffs: session.diffs }, notes);
+  const fragments = known?.fragments === true || editsFragments(update);
+  const v2 = toolCallToV2(terminals.toolCall, { cwd: session.cwd, diffs: session.diffs, fragments }, notes);
   logNotes(bridge, notes, { sessionId: session.id, toolCallId });
   const status = asString(v2["status"]);
   const isFinal = known !== undefined && isFinalStatus(known.status) && !known.guessed;
   if (update["sessionUpdate"] === "tool_call" && isFinal && !isFinalStatus(status)) delete v2["status"];
   if (known === undefined && !asString(v2["title"])) v2["title"] = toolCallTitle(v2);
 
-  rememberToolCall(session, toolCallId, v2);
+  rememberToolCall(session, toolCallId, v2, { terminal: terminals.shown, fragments });
   updateClient(bridge, session, v2, params);
 }
 
@@ -188,14 +205,23 @@ function takePlace(bridge: Bridge, session: Session): void {
   replayed(bridge, session, finishReplayed(session.messages));
 }
 
-function rememberToolCall(session: Session, toolCallId: string, v2: JsonObject): void {
+function rememberToolCall(
+  session: Session,
+  toolCallId: string,
+  v2: JsonObject,
+  open: Pick<ToolCallRecord, "terminal" | "fragments"> = {},
+): void {
   const known = session.toolCalls.get(toolCallId);
   const own = asString(v2["status"]);
   const status = own ?? known?.status;
   const guessed = own === undefined && known?.guessed === true;
   const title = asString(v2["title"]) || known?.title;
+  const refused = own === undefined && known?.refused === true;
   // Only what an open tool call may still need is kept.
-  session.toolCalls.set(toolCallId, { status, guessed, title: isFinalStatus(status) ? undefined : title });
+  session.toolCalls.set(
+    toolCallId,
+    isFinalStatus(status) ? { status, guessed, title: undefined } : { status, guessed, title, refused, ...open },
+  );
 }
 
 /** What an update out of the transcript says of tool calls and terminals the client knows. */

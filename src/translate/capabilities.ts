@@ -46,6 +46,7 @@ export function clientCapabilitiesToV1(v2: JsonObject, hosted: HostedServices): 
       notices: {},
       compaction: {},
     },
+    plan: { ...asObject(v2.plan) },
     auth: { ...asObject(v2.auth), terminal: offered(asObject(v2.auth).terminal) },
     _meta: { ...asObject(v2._meta), terminal_output: true },
   };

@@ -15,6 +15,8 @@ export interface DiffOrigin {
   cwd: string;
   /** The `locations` of the tool call, for the position of fragments. */
   locations: unknown;
+  /** True when the old text is known to be a fragment. */
+  isFragment?: boolean;
 }
 
 /** The most diffs a memo holds: agents repeat those of the tool call at hand, not those of long ago. */
@@ -56,9 +58,9 @@ interface Hunk {
  * or when what was deleted is not known; and, without a note, when nothing changed. A diff without a path is returned
  * as it is.
  *
- * `oldText` may be only the edited fragment of a file. It is taken for one when a location of that file names a line L
- * above 1 and, reading `oldText` as the whole file, L is behind its end or no hunk covers L. Line 1 of the fragment is
- * then line L of the file, and a fragment's missing final newline means nothing.
+ * `oldText` may be only the edited fragment of a file. It is taken for one when the origin says so, and when a location
+ * of that file names a line L above 1 and, reading `oldText` as the whole file, L is behind its end or no hunk covers L.
+ * Line 1 of the fragment is then line L of the file, and a fragment's missing final newline means nothing.
  */
 export function diffToV2(diff: JsonObject, origin: DiffOrigin, memo: DiffMemo, notes: Notes): JsonObject {
   const { path, oldText, newText } = diff;
@@ -67,12 +69,13 @@ export function diffToV2(diff: JsonObject, origin: DiffOrigin, memo: DiffMemo, n
   const operation = operationOf(diff, located);
   // Only an edit can be of a fragment; a file is added and deleted as a whole.
   const line = operation === "modify" ? located : 1;
+  const isFragment = operation === "modify" && origin.isFragment === true;
   const absolute = resolvePath(origin.cwd, path);
   const before = operation === "add" ? "" : asString(oldText);
   const after = operation === "delete" ? "" : asString(newText);
-  const key = [operation, line, hashOf(before), hashOf(after), absolute].join(" ");
+  const key = [operation, line, isFragment, hashOf(before), hashOf(after), absolute].join(" ");
   const known = memo.get(key);
-  const made = known ?? makeDiff(operation, absolute, before, after, line, notes);
+  const made = known ?? makeDiff(operation, absolute, before, after, { line, isFragment }, notes);
   if (known === undefined) {
     if (memo.size >= MAX_DIFFS_KEPT) memo.clear();
     memo.set(key, made);
@@ -110,7 +113,7 @@ function makeDiff(
   path: string,
   before: string | undefined,
   after: string | undefined,
-  line: number,
+  place: Place,
   notes: Notes,
 ): JsonObject {
   const binary = before?.includes("\0") || after?.includes("\0");
@@ -125,15 +128,21 @@ function makeDiff(
     return withoutPatch("too large to compare");
   }
   if (operation === "modify" && before === after) return { type: "diff", changes };
-  const hunks = hunksOf(before, after, line);
+  const hunks = hunksOf(before, after, place);
   if (hunks === undefined) return withoutPatch("too costly to compare");
   if (operation === "modify" && hunks.length === 0) return { type: "diff", changes };
   return { type: "diff", changes, patch: { format: "git_patch", text: gitPatch(operation, path, hunks) } };
 }
 
-/** The hunks between two texts, moved to `line` when the texts are a fragment; undefined when too costly. */
-function hunksOf(before: string, after: string, line: number): Hunk[] | undefined {
-  if (line > 1 && line > lineCount(before)) return fragmentHunks(before, after, line);
+/** Where the texts stand in their file: at which line, and whether they are known to be a fragment of it. */
+interface Place {
+  line: number;
+  isFragment: boolean;
+}
+
+/** The hunks between two texts, moved to the line when the texts are a fragment; undefined when too costly. */
+function hunksOf(before: string, after: string, { line, isFragment }: Place): Hunk[] | undefined {
+  if (isFragment || (line > 1 && line > lineCount(before))) return fragmentHunks(before, after, line);
   const hunks = compare(before, after);
   if (hunks === undefined || line === 1 || hunks.some((hunk) => covers(hunk, line))) return hunks;
   return fragmentHunks(before, after, line);
@@ -183,29 +192,24 @@ function closed(fragment: string): string {
   return fragment + (fragment.includes("\r\n") ? "\r\n" : "\n");
 }
 
-/** One file's section of a git patch, as `git diff` prints it and `git apply` takes it. */
+/**
+ * One file's section of a patch as `git diff` prints it, but for the name: that is the absolute path, without git's
+ * prefixes (schema v2 `DiffPatchFormat`).
+ */
 function gitPatch(operation: Operation, path: string, hunks: Hunk[]): string {
-  const name = gitPath(path);
-  const oldName = quoted(`a/${name}`);
-  const newName = quoted(`b/${name}`);
-  const lines = [`diff --git ${oldName} ${newName}`];
+  const name = quoted(path);
+  const lines = [`diff --git ${name} ${name}`];
   if (operation === "add") lines.push("new file mode 100644");
   if (operation === "delete") lines.push("deleted file mode 100644");
   if (hunks.length > 0) {
-    lines.push(`--- ${operation === "add" ? "/dev/null" : tabbed(oldName)}`);
-    lines.push(`+++ ${operation === "delete" ? "/dev/null" : tabbed(newName)}`);
+    lines.push(`--- ${operation === "add" ? "/dev/null" : tabbed(name)}`);
+    lines.push(`+++ ${operation === "delete" ? "/dev/null" : tabbed(name)}`);
   }
   const body = hunks.flatMap((hunk) => [
     `@@ -${range(hunk.oldStart, hunk.oldLines)} +${range(hunk.newStart, hunk.newLines)} @@`,
     ...hunk.lines,
   ]);
   return `${lines.concat(body).join("\n")}\n`;
-}
-
-/** Git names files from a root and with `/`: `/a/b` is `a/b`, `C:\a` is `C:/a`. */
-function gitPath(path: string): string {
-  const slashed = path.startsWith("/") ? path : path.replaceAll("\\", "/");
-  return slashed.replace(/^\/+/, "");
 }
 
 /** A range of a hunk header: an empty one names the line before it, a count of 1 is not written. */
@@ -373,6 +377,12 @@ function namesIn(written: string): string[] {
   if (trimmed === "/dev/null") return [];
   const name = gitPath(trimmed.startsWith('"') ? unquoted(trimmed) : trimmed);
   return /^[ab]\//.test(name) ? [name, name.slice(2)] : [name];
+}
+
+/** A path as git would name it, from the root and with `/`: `/a/b` is `a/b`, `C:\\a` is `C:/a`. */
+function gitPath(path: string): string {
+  const slashed = path.startsWith("/") ? path : path.replaceAll("\\", "/");
+  return slashed.replace(/^\/+/, "");
 }
 
 /** The file name that git quoted in C style. */

@@ -92,6 +92,13 @@ export function permissionResultToV1(
   return { ...without(result, "optionId"), outcome: { outcome: "cancelled", ...meta } };
 }
 
+/** True for the v1 result of a permission request after which the tool call may not run. */
+export function isRefusal(v1Result: JsonObject, offered: readonly JsonObject[]): boolean {
+  const { outcome, optionId } = asObject(v1Result.outcome);
+  const chosen = offered.find((option) => option.optionId === optionId);
+  return outcome !== "selected" || asString(chosen?.kind)?.startsWith("reject") === true;
+}
+
 function withValidMeta(object: JsonObject): JsonObject {
   return object._meta === undefined || isObject(object._meta) ? object : without(object, "_meta");
 }

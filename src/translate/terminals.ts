@@ -1,4 +1,4 @@
-import { asArray, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import { resolvePath } from "./paths.ts";
 
 /** The `_meta` keys of the display-terminal extension, in the order in which a terminal lives. */
@@ -10,6 +10,14 @@ export interface DisplayTerminals {
   updates: JsonObject[];
   /** The tool call without the `_meta` keys that became updates. */
   toolCall: JsonObject;
+  /** The terminal the tool call shows, as the client knows it now. */
+  shown: ShownTerminal | undefined;
+}
+
+/** A tool call's display terminal, and the command the client was told. */
+export interface ShownTerminal {
+  terminalId: string;
+  command: string | undefined;
 }
 
 /**
@@ -17,13 +25,22 @@ export interface DisplayTerminals {
  * `terminal_output`, `terminal_output_delta` and `terminal_exit` become v2 terminal updates. A key that names no
  * terminal is no such thing and stays. `_meta` goes when nothing is left in it.
  *
+ * An agent may open the terminal before the tool's input is complete: the command of a terminal shown before is told as
+ * soon as the raw input names it.
+ *
  * @param cwd the session's directory, for a terminal that names none or a relative one
+ * @param shown the terminal the tool call has shown so far
  */
-export function displayTerminalsToV2(v1Update: JsonObject, cwd: string): DisplayTerminals {
+export function displayTerminalsToV2(v1Update: JsonObject, cwd: string, shown?: ShownTerminal): DisplayTerminals {
+  const opened = terminalOpened(v1Update) ?? shown;
+  const command = inputCommand(v1Update);
+  const isNews = opened === shown && shown !== undefined && command !== undefined && command !== shown.command;
+  const named = isNews ? { ...shown, command } : opened;
+  const updates: JsonObject[] = isNews ? [{ sessionUpdate: "terminal_update", ...named }] : [];
+
   const meta = v1Update._meta;
-  if (!isObject(meta)) return { updates: [], toolCall: v1Update };
+  if (!isObject(meta)) return { updates, toolCall: v1Update, shown: named };
   const taken: string[] = [];
-  const updates: JsonObject[] = [];
   for (const key of DISPLAY_TERMINAL_KEYS) {
     const value = meta[key];
     if (!isObject(value) || typeof value.terminal_id !== "string") continue;
@@ -32,10 +49,16 @@ export function displayTerminalsToV2(v1Update: JsonObject, cwd: string): Display
     taken.push(key);
     updates.push(update);
   }
-  if (taken.length === 0) return { updates, toolCall: v1Update };
+  if (taken.length === 0) return { updates, toolCall: v1Update, shown: named };
   const rest = without(meta, ...taken);
   const toolCall = Object.keys(rest).length > 0 ? { ...v1Update, _meta: rest } : without(v1Update, "_meta");
-  return { updates, toolCall };
+  return { updates, toolCall, shown: named };
+}
+
+function terminalOpened(v1Update: JsonObject): ShownTerminal | undefined {
+  const info = asObject(asObject(v1Update._meta).terminal_info);
+  const terminalId = asString(info.terminal_id);
+  return terminalId === undefined ? undefined : { terminalId, command: asString(info.command) ?? commandOf(v1Update) };
 }
 
 function terminalUpdate(
@@ -74,12 +97,20 @@ function terminalUpdate(
   }
 }
 
-/** The command a terminal shows: the tool's raw input names it, else the title does. */
+/**
+ * The command a terminal shows: the tool's raw input names it, else the title does. Raw input that is still empty says
+ * that the title is not yet the command's either.
+ */
 function commandOf(v1Update: JsonObject): string | undefined {
-  const command = isObject(v1Update.rawInput) ? v1Update.rawInput.command : undefined;
+  const { rawInput, title } = v1Update;
+  const isIncomplete = isObject(rawInput) && Object.keys(rawInput).length === 0;
+  return inputCommand(v1Update) ?? (isIncomplete ? undefined : asString(title) || undefined);
+}
+
+function inputCommand(v1Update: JsonObject): string | undefined {
+  const { command } = asObject(v1Update.rawInput);
   if (typeof command === "string" && command !== "") return command;
-  if (Array.isArray(command) && command.length > 0) return command.map(String).join(" ");
-  return asString(v1Update.title) || undefined;
+  return Array.isArray(command) && command.length > 0 ? command.map(String).join(" ") : undefined;
 }
 
 /** The ids of the terminals a tool call's content shows (schema `ToolCallContent`, type `terminal`). */

@@ -1,4 +1,4 @@
-import { asArray, asString, isObject, type JsonObject, without, withoutNulls } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject, without, withoutNulls } from "../protocol/json.ts";
 import { CONTENT_BLOCK_TYPES, placeholder, withContentToV1, withContentToV2 } from "./content.ts";
 import { type DiffMemo, diffToV1, diffToV2 } from "./diffs.ts";
 import type { Notes } from "./notes.ts";
@@ -11,6 +11,8 @@ export interface ToolCallContext {
   cwd: string;
   /** Diffs already made for this session. */
   diffs: DiffMemo;
+  /** True when an earlier update showed that this tool call edits fragments of files. */
+  fragments?: boolean;
 }
 
 const KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"];
@@ -42,14 +44,24 @@ export function toolCallTitle(update: JsonObject): string {
   return [title, name, kind, toolCallId].map(asString).find(Boolean) ?? "Tool call";
 }
 
+/**
+ * True when a diff's old text is one of the tool's own arguments: the tool was asked to replace just that text, so the
+ * diffs of the tool call are of fragments, not of whole files.
+ */
+export function editsFragments(update: JsonObject): boolean {
+  const given = Object.values(asObject(update.rawInput)).filter((value) => typeof value === "string" && value !== "");
+  return asArray(update.content).some((item) => given.includes(asObject(item).oldText));
+}
+
 function contentToV2(toolCall: JsonObject, context: ToolCallContext, notes: Notes): unknown[] {
   const content = asArray(toolCall.content);
+  const isFragment = context.fragments === true || editsFragments(toolCall);
   return content.map((item, index) => {
     if (!isObject(item) || typeof item.type !== "string") return item;
     if (item.type === "content") return withContentToV2(item);
     if (item.type === "diff") {
       const locations = locationsOfDiff(content, index, item, toolCall.locations, context.cwd);
-      return diffToV2(item, { cwd: context.cwd, locations }, context.diffs, notes);
+      return diffToV2(item, { cwd: context.cwd, locations, isFragment }, context.diffs, notes);
     }
     // A content block where a `content` item should be.
     if (CONTENT_BLOCK_TYPES.includes(item.type)) return { type: "content", content: item };

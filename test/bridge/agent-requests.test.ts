@@ -1,6 +1,6 @@
 // Guards docs/mapping.md §10: what the agent asks of the client, and that it always gets exactly one answer.
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../src/protocol/json.ts";
+import { asObject, type JsonObject } from "../../src/protocol/json.ts";
 import {
   accepted,
   agentHello,
@@ -195,6 +195,46 @@ describe("§10 session/request_permission: what the client is asked", () => {
       ],
       ["to agent", reply(0, CANCELLED)],
       ["log", "permission-cancelled"],
+    ]);
+  });
+});
+
+describe("§6 a tool call that was asked about, and of which the agent says nothing more before its turn ends", () => {
+  const cases: [string, unknown, Row[], Row[]][] = [
+    ["is failed when it was refused", reply(1, selected("no")), [], [announced({ toolCallId: "t", status: "failed" })]],
+    [
+      "is failed when the client gave no answer",
+      reply(1, CANCELLED),
+      [],
+      [announced({ toolCallId: "t", status: "failed" })],
+    ],
+    ["stays open when it was allowed", reply(1, selected("yes")), [], []],
+    [
+      "stays open when the agent gives it a status in spite of the refusal",
+      reply(1, selected("no")),
+      toolCall({ toolCallId: "t", title: "T", status: "in_progress" }),
+      [],
+    ],
+    [
+      "is failed when the agent gives it anything but a status",
+      reply(1, selected("no")),
+      toolCall({ toolCallId: "t", title: "Refused" }),
+      [announced({ toolCallId: "t", status: "failed" })],
+    ],
+  ];
+  test.each(cases)("%s", (_, answer, said, ended) => {
+    play(runningDialogue(), [
+      ...toolCall({ toolCallId: "t", title: "T", status: "pending" }),
+      ["agent", permission("perm", { toolCallId: "t" })],
+      asked(1, "T", { toolCallId: "t" }),
+      REQUIRES_ACTION,
+      ["client", answer],
+      ["to agent", reply("perm", asObject(asObject(answer)["result"]))],
+      RUNS,
+      ...said,
+      ["agent", reply(RUNNING, { stopReason: "end_turn" })],
+      ...ended,
+      ["to client", idle({ stopReason: "end_turn" })],
     ]);
   });
 });

@@ -436,6 +436,16 @@ describe("§5 a replayed message keeps its id", () => {
     ]);
   });
 
+  test("a message of the agent's own before it, of the same kind and without an id, is another one", () => {
+    const dialogue = openDialogue({}, onlyLoad);
+    play(dialogue, turn);
+    expect(replay(dialogue, [chunk("user", "<context>"), chunk("user", "hello"), chunk("thought", "hm")])).toEqual([
+      whole("user", expect.stringMatching(/^r_/), text("<context>")),
+      whole("user", minted(1), text("hello")),
+      whole("thought", m2, text("hm")),
+    ]);
+  });
+
   test("the agent may leave messages out of the replay", () => {
     const dialogue = openDialogue({}, onlyLoad);
     play(dialogue, turn);
@@ -523,7 +533,39 @@ describe("§5 a replayed message keeps its id", () => {
       update("s1", { sessionUpdate: "plan", entries: [] }),
       chunk("agent", "b"),
     ]);
-    expect(heard.at(-1)).toEqual(whole("agent", idsOf(heard).at(-1), text("ab")));
+    const [id] = idsOf(heard).filter((given) => given !== undefined);
+    expect(heard).toContainEqual(whole("agent", id, text("ab")));
+  });
+
+  test("a plan that comes in the middle of a replayed message follows it", () => {
+    const plan = (...entries: string[]) => ({
+      sessionUpdate: "plan",
+      entries: entries.map((content) => ({ content, priority: "medium", status: "pending" })),
+    });
+    const shown = (...entries: string[]) =>
+      update("s1", {
+        sessionUpdate: "plan_update",
+        plan: { type: "items", planId: "plan", entries: plan(...entries).entries },
+      });
+    const heard = freshReplay("x", [
+      update("s1", plan("First")),
+      chunk("agent", "a"),
+      update("s1", plan("Second")),
+      update("s1", plan("Third")),
+      chunk("agent", "b"),
+      replayedToolCall,
+      chunk("agent", "c"),
+      update("s1", plan("Fourth")),
+    ]);
+    const [ab, c] = idsOf(heard).filter((id) => id !== undefined);
+    expect(heard.filter((frame) => !JSON.stringify(frame).includes("toolCallId"))).toEqual([
+      shown("First"),
+      whole("agent", ab, text("ab")),
+      shown("Second"),
+      shown("Third"),
+      whole("agent", c, text("c")),
+      shown("Fourth"),
+    ]);
   });
 
   test("what is no plain text stays a block of its own", () => {

@@ -21,6 +21,7 @@ const clientCapabilities = {
   fs: { readTextFile: false, writeTextFile: false },
   terminal: false,
   session: { configOptions: { boolean: {} }, notices: {}, compaction: {} },
+  plan: {},
   auth: { terminal: false },
   _meta: { terminal_output: true },
 };

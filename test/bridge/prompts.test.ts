@@ -651,6 +651,26 @@ describe("§9 session/cancel", () => {
     ]);
   });
 
+  test("that comes before the agent's first content is passed on once more with it: the agent has lost it", () => {
+    play(openDialogue(), [
+      ["client", prompt("p", "hi")],
+      sent(3, "hi"),
+      ["client", cancel],
+      ...accepted("p", minted(1), "hi"),
+      ["to agent", cancel],
+      ["agent", update("s1", { sessionUpdate: "session_info_update", title: "Hi" })],
+      ["to client", update("s1", { sessionUpdate: "session_info_update", title: "Hi" })],
+      ["agent", update("s1", { sessionUpdate: "agent_message_chunk", content: text("Hel") })],
+      ["to agent", cancel],
+      ["to client", update("s1", { sessionUpdate: "agent_message_chunk", messageId: minted(2), content: text("Hel") })],
+      ["log", "cancel-repeated"],
+      ...heard("lo", minted(2)),
+      ["agent", reply(3, { stopReason: "cancelled" })],
+      ["to client", idle({ stopReason: "cancelled" })],
+      ...heard("late", minted(3)),
+    ]);
+  });
+
   test("a turn the agent ends as cancelled by itself is cancelled", () => {
     play(runningDialogue(), [
       ...toolCall("t"),
@@ -792,6 +812,7 @@ describe("§9 an agent that never answers a cancelled prompt", () => {
 
   test("updates do not put it off: the agent is given a time to end, not to be quiet", () => {
     play(runningDialogue({ cancelTimeout: 500 }), [
+      ...heard("work", minted(2)),
       ["client", cancel],
       ["to agent", cancel],
       ["wait", 400],

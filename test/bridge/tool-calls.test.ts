@@ -151,7 +151,7 @@ describe("§6 tool_call and tool_call_update", () => {
               changes: [{ operation: "modify", path: "/work/a.txt", fileType: "text" }],
               patch: {
                 format: "git_patch",
-                text: "diff --git a/work/a.txt b/work/a.txt\n--- a/work/a.txt\n+++ b/work/a.txt\n@@ -1 +1 @@\n-1\n+2\n",
+                text: "diff --git /work/a.txt /work/a.txt\n--- /work/a.txt\n+++ /work/a.txt\n@@ -1 +1 @@\n-1\n+2\n",
               },
             },
           ],
@@ -276,6 +276,47 @@ describe("§6 terminals are announced before they are referred to", () => {
       output("x", base64("b")),
       terminal({ terminalId: "x", exitStatus: { exitCode: 0 } }),
       shown({ toolCallId: "t", status: "completed" }),
+    ]);
+  });
+
+  test("a terminal opened before the tool has its input: its command is told when the input names it", () => {
+    const content = [{ type: "terminal", terminalId: "x" }];
+    play(runningDialogue(), [
+      call({
+        toolCallId: "t",
+        title: "Terminal",
+        rawInput: {},
+        content,
+        _meta: { terminal_info: { terminal_id: "x" } },
+      }),
+      terminal({ terminalId: "x", cwd: "/work" }),
+      shown({ toolCallId: "t", title: "Terminal", rawInput: {}, content }),
+      change({ toolCallId: "t", title: "ls", rawInput: { command: "ls" } }),
+      terminal({ terminalId: "x", command: "ls" }),
+      shown({ toolCallId: "t", title: "ls", rawInput: { command: "ls" } }),
+      change({ toolCallId: "t", rawInput: { command: "ls", why: "to look" } }),
+      shown({ toolCallId: "t", rawInput: { command: "ls", why: "to look" } }),
+    ]);
+  });
+
+  test("once a diff was of a fragment, so are the later ones of its tool call", () => {
+    const edit = (oldText: string, newText: string) => [{ type: "diff", path: "/work/a", oldText, newText }];
+    const patched = (removed: string, added: string) => [
+      {
+        type: "diff",
+        changes: [{ operation: "modify", path: "/work/a", fileType: "text" }],
+        patch: {
+          format: "git_patch",
+          text: `diff --git /work/a /work/a\n--- /work/a\n+++ /work/a\n@@ -1 +1 @@\n-${removed}\n+${added}\n`,
+        },
+      },
+    ];
+    const rawInput = { old_string: "hello", new_string: "bye" };
+    play(runningDialogue(), [
+      call({ toolCallId: "t", title: "Edit", rawInput, content: edit("hello", "bye") }),
+      shown({ toolCallId: "t", title: "Edit", rawInput, content: patched("hello", "bye") }),
+      change({ toolCallId: "t", content: edit("hello world", "bye world") }),
+      shown({ toolCallId: "t", content: patched("hello world", "bye world") }),
     ]);
   });
 

@@ -64,7 +64,7 @@ describe("findProfile", () => {
 
   test("an unknown name is an error that lists the known ones", () => {
     expect(() => findProfile(profiles, { named: "cluade" })).toThrow(
-      'there is no profile "cluade" (did you mean "claude"?); there are claude, codex-zed, copilot, gemini, opencode, qwen, and none for no profile',
+      'there is no profile "cluade" (did you mean "claude"?); there are claude, codex-zed, copilot, gemini, opencode, pi, qwen, and none for no profile',
     );
   });
 });

@@ -167,7 +167,7 @@ describe("a v2 client of the SDK and a v1 agent of the SDK", () => {
             patch: {
               format: "git_patch",
               text:
-                "diff --git a/work/src/a.txt b/work/src/a.txt\n--- a/work/src/a.txt\n+++ b/work/src/a.txt\n" +
+                "diff --git /work/src/a.txt /work/src/a.txt\n--- /work/src/a.txt\n+++ /work/src/a.txt\n" +
                 "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
             },
           },

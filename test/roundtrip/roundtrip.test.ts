@@ -96,6 +96,11 @@ const LOSSES_V1: Loss[] = [
     as: ({ direct, through }) => ["pending", "in_progress"].includes(String(direct)) && through === "failed",
   },
   {
+    what: "a part of a file in a diff: whole lines, since a patch marks only the end of a file as without a line break",
+    at: /^toolCalls\.[^.]+\.content\.\d+\.(oldText|newText)$/,
+    as: ({ direct, through }) => through === `${direct}\n`,
+  },
+  {
     what: "relative paths: absolute",
     at: /\.path$/,
     as: ({ direct, through }) => String(through).endsWith(`/${direct}`),

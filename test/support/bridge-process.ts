@@ -31,6 +31,10 @@ export interface BridgeSetup {
   agentVersion?: Version;
   /** False: the agent is run as it is, and what passes on its side is not recorded. */
   tap?: boolean;
+  /** The environment acp-shift is started in; by default this one, without anything of a person's. */
+  env?: NodeJS.ProcessEnv;
+  /** As {@link DEADLINE}, for agents that take longer. */
+  deadline?: number;
 }
 
 export interface Exit {
@@ -66,8 +70,8 @@ export interface BridgeProcess {
   call(method: string, params?: unknown): Promise<JsonObject>;
   /** As `request`: the error; fails when the answer is a result. */
   fault(method: string, params?: unknown): Promise<JsonObject>;
-  /** Answers every request of this method from now on; without an answer it stays open. */
-  onRequest(method: string, answer: (params: JsonObject) => JsonObject): void;
+  /** Answers every request of this method from now on; without an answer, or while it gives none, it stays open. */
+  onRequest(method: string, answer: (params: JsonObject) => JsonObject | undefined): void;
   reply(id: unknown, result: unknown): void;
   /** The first frame from acp-shift, at or after position `from`, that passes the test. */
   next(what: string, test: (frame: JsonObject) => boolean, from?: number): Promise<JsonObject>;
@@ -101,19 +105,19 @@ export function bridgeForTest(agent: readonly string[], setup: BridgeSetup = {})
 
 /** Starts acp-shift round an agent command. The caller ends it with `end`. */
 export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): BridgeProcess {
-  const { options = [], clientVersion = "v2", agentVersion = "v1", tap = true } = setup;
+  const { options = [], clientVersion = "v2", agentVersion = "v1", tap = true, deadline = DEADLINE } = setup;
   const directory = mkdtempSync(join(tmpdir(), "acp-shift-e2e-"));
   const tapFile = join(directory, "agent.jsonl");
   const command = tap ? [...peer("tap.mjs", tapFile, "--"), ...agent] : agent;
   const child = spawn(process.execPath, [CLI, ...options, "--", ...command], {
     stdio: ["pipe", "pipe", "pipe"],
-    env: environmentIn(directory),
+    env: setup.env ?? environmentIn(directory),
   });
 
   const frames: Recorded[] = [];
   const faults: string[] = [];
   const asked = new Map<unknown, string>();
-  const answers = new Map<string, (params: JsonObject) => JsonObject>();
+  const answers = new Map<string, (params: JsonObject) => JsonObject | undefined>();
   const invented = new Set<string>();
   const watchers = new Set<() => void>();
   let stderr = "";
@@ -158,8 +162,8 @@ export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): 
     const answersTo = "method" in frame ? undefined : asked.get(frame["id"]);
     const fault = validateFrame(clientVersion, "client", frame, answersTo);
     if (fault !== undefined) faults.push(`to the client: ${fault}: ${line.slice(0, 2000)}`);
-    const answer = answers.get(String(frame["method"]));
-    if (answer !== undefined && "id" in frame) bridge.reply(frame["id"], answer(asObject(frame["params"])));
+    const reply = "id" in frame && answers.get(String(frame["method"]))?.(asObject(frame["params"]));
+    if (reply) bridge.reply(frame["id"], reply);
     changed();
   }
 
@@ -199,14 +203,14 @@ export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): 
       };
       // Files and processes do not tell when they change.
       const poll = setInterval(watch, 20);
-      const deadline = setTimeout(() => {
+      const limit = setTimeout(() => {
         done();
-        reject(new Error(`after ${DEADLINE} ms still no ${what}\n${account()}`));
-      }, DEADLINE);
+        reject(new Error(`after ${deadline} ms still no ${what}\n${account()}`));
+      }, deadline);
       const done = () => {
         watchers.delete(watch);
         clearInterval(poll);
-        clearTimeout(deadline);
+        clearTimeout(limit);
       };
       watchers.add(watch);
       watch();

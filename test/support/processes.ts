@@ -19,6 +19,31 @@ export function isRunning(pid: number): boolean {
   return runningProcesses().some((candidate) => candidate.pid === pid);
 }
 
+/**
+ * The processes that have this variable in their environment with this value, and so descend from where it was set,
+ * whatever group or parent they have now. Empty where the system does not show environments as files.
+ */
+export function processesWith(name: string, value: string): RunningProcess[] {
+  return runningProcesses().filter(({ pid }) => environmentOf(pid).includes(`${name}=${value}`));
+}
+
+/** What a process was started as. */
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+  } catch {
+    return "ended";
+  }
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
+
 /** The most memory a running process has had resident so far, in bytes; where only `ps` can say, what it has now. */
 export function peakMemory(pid: number): number {
   const kibibytes = hasProc

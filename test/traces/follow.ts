@@ -16,11 +16,13 @@ export interface Fate {
     | "held"
     /** Part of a message that is sent whole, when its replay is complete. */
     | "gathered"
+    /** A plan in the middle of such a message, sent after it. */
+    | "behind"
     /** History, in a resume that asked for none. */
     | "swallowed"
     | "echo"
     | "of no session";
-  /** The client's frame for it, for what was sent at once or held. */
+  /** The client's frame for it, for what was sent at once, held or behind. */
   sent?: JsonObject | undefined;
 }
 
@@ -37,6 +39,7 @@ const CHUNKS: Record<string, MessageKind> = {
   agent_thought_chunk: "agent_thought",
 };
 const HISTORY = [...Object.keys(CHUNKS), "tool_call", "tool_call_update", "plan"];
+const PLANS = ["plan", "plan_update", "plan_removed"];
 
 interface Followed {
   open: boolean;
@@ -44,6 +47,9 @@ interface Followed {
   /** Whole messages the client got since the restoring began. */
   whole: { kind: string; id: unknown; text: string }[];
   toolCalls: Set<string>;
+  /** In a replay: true in the middle of a message, and the tool calls it has come to. */
+  gathering: boolean;
+  replayed: Set<string>;
 }
 
 /** Follows a whole conversation. */
@@ -58,7 +64,14 @@ export function follow(steps: readonly Step[]): { fates: Fate[]; marks: Mark[] }
   function session(id: string): Followed {
     const known = sessions.get(id);
     if (known !== undefined) return known;
-    const made: Followed = { open: false, restoring: undefined, whole: [], toolCalls: new Set() };
+    const made: Followed = {
+      open: false,
+      restoring: undefined,
+      whole: [],
+      toolCalls: new Set(),
+      gathering: false,
+      replayed: new Set(),
+    };
     sessions.set(id, made);
     return made;
   }
@@ -73,7 +86,7 @@ export function follow(steps: readonly Step[]): { fates: Fate[]; marks: Mark[] }
       resuming.set(frame["id"], sessionId);
       const wantsReplay = isObject(asObject(frame["params"])["replayFrom"]);
       session(sessionId).restoring = wantsReplay ? "translate" : "swallow";
-      session(sessionId).whole = [];
+      Object.assign(session(sessionId), { whole: [], gathering: false, replayed: new Set() });
     }
   }
 
@@ -85,7 +98,16 @@ export function follow(steps: readonly Step[]): { fates: Fate[]; marks: Mark[] }
     const known = sessions.get(sessionId);
     const made = { step, sessionId, update };
     if (known?.restoring === "swallow" && HISTORY.includes(kind)) return { ...made, fate: "swallowed" };
-    if (known?.restoring === "translate" && kind in CHUNKS) return { ...made, fate: "gathered" };
+    if (known?.restoring === "translate") {
+      if (kind in CHUNKS) {
+        known.gathering = true;
+        return { ...made, fate: "gathered" };
+      }
+      if (known.gathering && PLANS.includes(kind)) return { ...made, fate: "behind" };
+      const toolCallId = asString(update["toolCallId"]);
+      if (toolCallId !== undefined && !known.replayed.has(toolCallId)) known.gathering = false;
+      if (toolCallId !== undefined) known.replayed.add(toolCallId);
+    }
     if (known?.open || known?.restoring !== undefined) {
       const absorbed = step.outcome.logs.some((log) => log.event === "echo-absorbed");
       return { ...made, fate: absorbed ? "echo" : "sent at once" };
@@ -120,6 +142,10 @@ export function follow(steps: readonly Step[]): { fates: Fate[]; marks: Mark[] }
     if (sessionUpdate === "user_message" || sessionUpdate === "agent_message" || sessionUpdate === "agent_thought") {
       const text = asArray(update["content"]).map(textOf).join("");
       sessions.get(sessionId)?.whole.push({ kind: sessionUpdate, id: update["messageId"], text });
+    }
+    if (sessionUpdate === "plan_update" || sessionUpdate === "plan_removed") {
+      const first = fates.find((one) => one.fate === "behind" && one.sessionId === sessionId && one.sent === undefined);
+      if (first !== undefined) first.sent = update;
     }
     if ("method" in frame) return;
     const opened = asString(asObject(frame["result"])["sessionId"]);

@@ -133,6 +133,7 @@ function noUpdateLost(steps: Step[]): void {
     switch (fate.fate) {
       case "sent at once":
       case "held":
+      case "behind":
         sameUpdate(fate);
         break;
       case "of no session":

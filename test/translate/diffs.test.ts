@@ -25,6 +25,17 @@ function patchOf(diff: JsonObject, locations: unknown = []): string {
   return String(asObject(made.patch).text);
 }
 
+/** A patch with git's own prefixes in its headers, which v2 leaves out and git cannot do without. */
+function prefixed(patch: string): string {
+  const end = patch.indexOf("\n@@");
+  const [headers, hunks] = end < 0 ? [patch, ""] : [patch.slice(0, end), patch.slice(end)];
+  return headers
+    .replace(/^diff --git ("?)\/(.*) "?\/\2$/m, "diff --git $1a/$2 $1b/$2")
+    .replace(/^--- ("?)\/(?!dev\/null$)/m, "--- $1a/")
+    .replace(/^\+\+\+ ("?)\/(?!dev\/null$)/m, "+++ $1b/")
+    .concat(hunks);
+}
+
 describe("git apply", () => {
   let root = "";
   beforeEach(() => {
@@ -51,7 +62,7 @@ describe("git apply", () => {
   }
   function apply(patch: string): void {
     const file = join(root, "the.patch");
-    writeFileSync(file, patch);
+    writeFileSync(file, prefixed(patch));
     git("apply", "--unidiff-zero", "--whitespace=nowarn", file);
   }
 
@@ -116,7 +127,7 @@ describe("git apply", () => {
       git("add", "--all");
       write(path, "a\nB\nc\n");
       const own = git("-c", "core.quotePath=true", "diff").replace(/^index .*\n/m, "");
-      expect(patchOf({ path: `/${path}`, oldText: "a\nb\nc\n", newText: "a\nB\nc\n" })).toBe(own);
+      expect(prefixed(patchOf({ path: `/${path}`, oldText: "a\nb\nc\n", newText: "a\nB\nc\n" }))).toBe(own);
     },
   );
 });

@@ -1,7 +1,12 @@
 // Guards docs/mapping.md §6: tool calls and display terminals. Diffs have a file of their own.
 import { describe, expect, test } from "vitest";
 import { asArray, asObject } from "../../src/protocol/json.ts";
-import { displayTerminalsToV2, terminalsReferred, toBase64 } from "../../src/translate/terminals.ts";
+import {
+  displayTerminalsToV2,
+  type ShownTerminal,
+  terminalsReferred,
+  toBase64,
+} from "../../src/translate/terminals.ts";
 import { toolCallTitle, toolCallToV2 } from "../../src/translate/tool-calls.ts";
 import { validateV2 } from "../support/schema.ts";
 import { firstFault, testCases } from "../support/table.ts";
@@ -15,6 +20,9 @@ describe("tool calls", () => {
   );
 });
 
+/** The value without members that are undefined. */
+const defined = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
 describe("titles", () => {
   testCases(cases.titles, (input) => toolCallTitle(input));
 });
@@ -22,7 +30,7 @@ describe("titles", () => {
 describe("display terminals", () => {
   testCases(
     cases.displayTerminals,
-    (input) => displayTerminalsToV2(asObject(input.update), "/w"),
+    (input) => defined(displayTerminalsToV2(asObject(input.update), "/w", input.shown as ShownTerminal | undefined)),
     (result) => firstFault(asArray(asObject(result).updates), (update) => validateV2("SessionUpdate", update)),
   );
 

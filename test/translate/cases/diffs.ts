@@ -16,10 +16,10 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("add", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
+        "diff --git /w/a /w/a",
         "new file mode 100644",
         "--- /dev/null",
-        "+++ b/w/a",
+        "+++ /w/a",
         "@@ -0,0 +1,2 @@",
         "+x",
         "+y",
@@ -36,10 +36,10 @@ export const diffs: Case[] = [
       later: 1,
       changes: change("add", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
+        "diff --git /w/a /w/a",
         "new file mode 100644",
         "--- /dev/null",
-        "+++ b/w/a",
+        "+++ /w/a",
         "@@ -0,0 +1 @@",
         "+x",
         "\\ No newline at end of file",
@@ -53,14 +53,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("add", "/w/a"),
-      patch: patch(
-        "diff --git a/w/a b/w/a",
-        "new file mode 100644",
-        "--- /dev/null",
-        "+++ b/w/a",
-        "@@ -0,0 +1 @@",
-        "+x",
-      ),
+      patch: patch("diff --git /w/a /w/a", "new file mode 100644", "--- /dev/null", "+++ /w/a", "@@ -0,0 +1 @@", "+x"),
     },
   },
   {
@@ -71,7 +64,7 @@ export const diffs: Case[] = [
       type: "diff",
       _meta: { kind: "modify" },
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "--- a/w/a", "+++ b/w/a", "@@ -0,0 +1 @@", "+x"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -0,0 +1 @@", "+x"),
     },
   },
   {
@@ -84,7 +77,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "--- a/w/a", "+++ b/w/a", "@@ -6,0 +7 @@", "+x"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -6,0 +7 @@", "+x"),
     },
   },
   {
@@ -94,7 +87,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("add", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "new file mode 100644"),
+      patch: patch("diff --git /w/a /w/a", "new file mode 100644"),
     },
   },
   {
@@ -104,14 +97,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("add", "/w/a"),
-      patch: patch(
-        "diff --git a/w/a b/w/a",
-        "new file mode 100644",
-        "--- /dev/null",
-        "+++ b/w/a",
-        "@@ -0,0 +1 @@",
-        "+x",
-      ),
+      patch: patch("diff --git /w/a /w/a", "new file mode 100644", "--- /dev/null", "+++ /w/a", "@@ -0,0 +1 @@", "+x"),
     },
   },
   {
@@ -122,9 +108,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("delete", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
+        "diff --git /w/a /w/a",
         "deleted file mode 100644",
-        "--- a/w/a",
+        "--- /w/a",
         "+++ /dev/null",
         "@@ -1,2 +0,0 @@",
         "-x",
@@ -141,9 +127,9 @@ export const diffs: Case[] = [
       _meta: { kind: "delete" },
       changes: change("delete", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
+        "diff --git /w/a /w/a",
         "deleted file mode 100644",
-        "--- a/w/a",
+        "--- /w/a",
         "+++ /dev/null",
         "@@ -1 +0,0 @@",
         "-x",
@@ -180,9 +166,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
-        "--- a/w/a",
-        "+++ b/w/a",
+        "diff --git /w/a /w/a",
+        "--- /w/a",
+        "+++ /w/a",
         "@@ -1,5 +1,5 @@",
         " line 1",
         "-line 2",
@@ -208,7 +194,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "--- a/w/a", "+++ b/w/a", "@@ -1,2 +1,2 @@", " a\r", "-b\r", "+c\r"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -1,2 +1,2 @@", " a\r", "-b\r", "+c\r"),
     },
   },
   {
@@ -219,9 +205,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
-        "--- a/w/a",
-        "+++ b/w/a",
+        "diff --git /w/a /w/a",
+        "--- /w/a",
+        "+++ /w/a",
         "@@ -1 +1 @@",
         "-a",
         "\\ No newline at end of file",
@@ -243,9 +229,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", '/w/my dir/"ü".txt'),
       patch: patch(
-        'diff --git "a/w/my dir/\\"\\303\\274\\".txt" "b/w/my dir/\\"\\303\\274\\".txt"',
-        '--- "a/w/my dir/\\"\\303\\274\\".txt"\t',
-        '+++ "b/w/my dir/\\"\\303\\274\\".txt"\t',
+        'diff --git "/w/my dir/\\"\\303\\274\\".txt" "/w/my dir/\\"\\303\\274\\".txt"',
+        '--- "/w/my dir/\\"\\303\\274\\".txt"\t',
+        '+++ "/w/my dir/\\"\\303\\274\\".txt"\t',
         "@@ -1 +1 @@",
         "-a",
         "+b",
@@ -260,9 +246,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", "C:\\src\\a.txt"),
       patch: patch(
-        "diff --git a/C:/src/a.txt b/C:/src/a.txt",
-        "--- a/C:/src/a.txt",
-        "+++ b/C:/src/a.txt",
+        'diff --git "C:\\\\src\\\\a.txt" "C:\\\\src\\\\a.txt"',
+        '--- "C:\\\\src\\\\a.txt"',
+        '+++ "C:\\\\src\\\\a.txt"',
         "@@ -1 +1 @@",
         "-a",
         "+b",
@@ -317,15 +303,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch(
-        "diff --git a/w/a b/w/a",
-        "--- a/w/a",
-        "+++ b/w/a",
-        "@@ -40,2 +40,2 @@",
-        " hello",
-        "-world",
-        "+there",
-      ),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -40,2 +40,2 @@", " hello", "-world", "+there"),
     },
   },
   {
@@ -338,7 +316,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "--- a/w/a", "+++ b/w/a", "@@ -3 +3,4 @@", "-x", "+a", "+b", "+c", "+d"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -3 +3,4 @@", "-x", "+a", "+b", "+c", "+d"),
     },
   },
   {
@@ -357,9 +335,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
-        "--- a/w/a",
-        "+++ b/w/a",
+        "diff --git /w/a /w/a",
+        "--- /w/a",
+        "+++ /w/a",
         "@@ -9,4 +9,4 @@",
         "-x",
         "+y",
@@ -385,9 +363,9 @@ export const diffs: Case[] = [
       type: "diff",
       changes: change("modify", "/w/a"),
       patch: patch(
-        "diff --git a/w/a b/w/a",
-        "--- a/w/a",
-        "+++ b/w/a",
+        "diff --git /w/a /w/a",
+        "--- /w/a",
+        "+++ /w/a",
         "@@ -7,4 +7,4 @@",
         " line 7",
         " line 8",
@@ -407,7 +385,7 @@ export const diffs: Case[] = [
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git a/w/a b/w/a", "--- a/w/a", "+++ b/w/a", "@@ -5,2 +5,2 @@", " a\r", "-b\r", "+c\r"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -5,2 +5,2 @@", " a\r", "-b\r", "+c\r"),
     },
   },
   {

@@ -167,9 +167,9 @@ export const toolCalls: Case[] = [
           patch: {
             format: "git_patch",
             text: [
-              "diff --git a/w/a.txt b/w/a.txt",
-              "--- a/w/a.txt",
-              "+++ b/w/a.txt",
+              "diff --git /w/a.txt /w/a.txt",
+              "--- /w/a.txt",
+              "+++ /w/a.txt",
               "@@ -1 +1 @@",
               "-hello",
               "+goodbye",
@@ -207,7 +207,7 @@ export const toolCalls: Case[] = [
           changes: [{ operation: "modify", path: "/w/a.txt", fileType: "text" }],
           patch: {
             format: "git_patch",
-            text: "diff --git a/w/a.txt b/w/a.txt\n--- a/w/a.txt\n+++ b/w/a.txt\n@@ -10 +10 @@\n-one\n+1\n",
+            text: "diff --git /w/a.txt /w/a.txt\n--- /w/a.txt\n+++ /w/a.txt\n@@ -10 +10 @@\n-one\n+1\n",
           },
         },
         {
@@ -215,7 +215,7 @@ export const toolCalls: Case[] = [
           changes: [{ operation: "modify", path: "/w/a.txt", fileType: "text" }],
           patch: {
             format: "git_patch",
-            text: "diff --git a/w/a.txt b/w/a.txt\n--- a/w/a.txt\n+++ b/w/a.txt\n@@ -50 +50 @@\n-two\n+2\n",
+            text: "diff --git /w/a.txt /w/a.txt\n--- /w/a.txt\n+++ /w/a.txt\n@@ -50 +50 @@\n-two\n+2\n",
           },
         },
       ],
@@ -284,6 +284,31 @@ export const toolCalls: Case[] = [
     out: { sessionUpdate: "tool_call_update", toolCallId: "t1", kind: "_shell", status: "cancelled" },
   },
   {
+    rule: "6.5",
+    title: "old text that is the tool's own argument is a fragment: no word about the end of the file",
+    in: {
+      update: {
+        toolCallId: "t1",
+        rawInput: { file_path: "/w/a", old_string: "hello", new_string: "bye" },
+        content: [{ type: "diff", path: "/w/a", oldText: "hello", newText: "bye" }],
+      },
+    },
+    out: {
+      toolCallId: "t1",
+      rawInput: { file_path: "/w/a", old_string: "hello", new_string: "bye" },
+      content: [
+        {
+          type: "diff",
+          changes: [{ operation: "modify", path: "/w/a", fileType: "text" }],
+          patch: {
+            format: "git_patch",
+            text: "diff --git /w/a /w/a\n--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-hello\n+bye\n",
+          },
+        },
+      ],
+    },
+  },
+  {
     rule: "6.9",
     title: "the display-terminal keys are not this function's business",
     in: { update: { toolCallId: "t1", _meta: { terminal_info: { terminal_id: "x" } } } },
@@ -310,7 +335,7 @@ export const titles: Case[] = [
   { rule: "6.3", title: "nothing at all", in: { toolCallId: 7 }, out: "Tool call" },
 ];
 
-/** `displayTerminalsToV2` in a session whose cwd is `/w`; the updates are v2 `SessionUpdate`. */
+/** `displayTerminalsToV2` in a session whose cwd is `/w`, after the terminal `shown`; the updates are v2 `SessionUpdate`. */
 export const displayTerminals: Case[] = [
   {
     rule: "6.9",
@@ -340,6 +365,7 @@ export const displayTerminals: Case[] = [
         content: [{ type: "terminal", terminalId: "t1" }],
         rawInput: { command: "touch made && echo hi" },
       },
+      shown: { terminalId: "t1", command: "touch made && echo hi" },
     },
   },
   {
@@ -354,6 +380,7 @@ export const displayTerminals: Case[] = [
     out: {
       updates: [{ sessionUpdate: "terminal_update", terminalId: "t1", cwd: "/w", command: "bash -lc ls" }],
       toolCall: { rawInput: { command: ["bash", "-lc", "ls"] } },
+      shown: { terminalId: "t1", command: "bash -lc ls" },
     },
   },
   {
@@ -363,6 +390,37 @@ export const displayTerminals: Case[] = [
     out: {
       updates: [{ sessionUpdate: "terminal_update", terminalId: "t1", cwd: "/w/sub", command: "ls" }],
       toolCall: { title: "ls" },
+      shown: { terminalId: "t1", command: "ls" },
+    },
+  },
+  {
+    rule: "6.9",
+    title: "a terminal opened before the tool has its input: the title is not the command's yet",
+    in: { update: { title: "Terminal", rawInput: {}, _meta: { terminal_info: { terminal_id: "t1" } } } },
+    out: {
+      updates: [{ sessionUpdate: "terminal_update", terminalId: "t1", cwd: "/w" }],
+      toolCall: { title: "Terminal", rawInput: {} },
+      shown: { terminalId: "t1" },
+    },
+  },
+  {
+    rule: "6.9",
+    title: "the input that comes later names the command",
+    in: { update: { toolCallId: "c", rawInput: { command: "ls" } }, shown: { terminalId: "t1" } },
+    out: {
+      updates: [{ sessionUpdate: "terminal_update", terminalId: "t1", command: "ls" }],
+      toolCall: { toolCallId: "c", rawInput: { command: "ls" } },
+      shown: { terminalId: "t1", command: "ls" },
+    },
+  },
+  {
+    rule: "6.9",
+    title: "the command is told once",
+    in: { update: { toolCallId: "c", rawInput: { command: "ls" } }, shown: { terminalId: "t1", command: "ls" } },
+    out: {
+      updates: [],
+      toolCall: { toolCallId: "c", rawInput: { command: "ls" } },
+      shown: { terminalId: "t1", command: "ls" },
     },
   },
   {
@@ -429,6 +487,7 @@ export const displayTerminals: Case[] = [
         { sessionUpdate: "terminal_update", terminalId: "t1", exitStatus: {} },
       ],
       toolCall: { toolCallId: "t1", title: "ls" },
+      shown: { terminalId: "t1", command: "ls" },
     },
   },
   {
