@@ -46,7 +46,7 @@ export interface Ways {
   /** How a turn ends in which a permission was refused. */
   refusal: "end_turn" | "cancelled";
   /** How a turn ends in which the model's API refused. */
-  modelError: "error" | "end_turn" | "prompt refused";
+  modelError: "error" | "end_turn";
   /** How a tool call ends that reads a file that is not there. */
   missing: "failed" | "completed";
   /** A slash command it announces and answers. */

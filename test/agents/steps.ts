@@ -80,6 +80,20 @@ export const STEPS = {
     return native();
   },
 
+  // Early: some agents take their time to keep what was said, and this session is resumed later.
+  "two sessions at once": async (course) => {
+    const { stage, connection } = course;
+    const session = await openSession(stage, connection);
+    expect(session.id).not.toBe(course.session.id);
+    const { turn: held } = await hold(course);
+    const turn = await say(connection, session, marker("text"));
+    expect(timeline(turn)).toEqual(conversation("text", message("Hello from the stand-in model.")));
+    stage.model.release();
+    expect(timeline(await held)).toEqual(conversation("hold", message("Holding on no more.")));
+    course.second = { session, shown: contents(timeline(turn)), ids: messageIds(turn.updates) };
+    return native();
+  },
+
   "permission allowed": async (course) => {
     const { turn } = await askPermission(course, "allow_once");
     expect(existsSync(inWork(course, FILES.made.name))).toBe(true);
@@ -152,14 +166,15 @@ export const STEPS = {
     const from = connection.bridge.frames.length;
     const response = await connection.bridge.request("session/prompt", promptParams(session, "fail"));
     const way = ways(course).modelError;
-    if ("error" in response) expect(way).toBe("prompt refused");
+    // An error that comes before the prompt counts as accepted is the prompt's own.
+    if ("error" in response) expect(way).toBe("error");
     else {
       const { idle } = await turnFrom(connection.bridge, session.id, from, response);
       expect(idle["stopReason"]).toBe(way);
       if (way === "error") expect(asObject(idle["error"])["message"]).toEqual(expect.any(String));
     }
     await stillWorks(course);
-    return native(way === "prompt refused" ? "the prompt's own error" : `the turn ends as ${way}`);
+    return native(way === "error" ? undefined : `told as ${way}`);
   },
 
   "modes, models, options": async (course) => {
@@ -198,19 +213,6 @@ export const STEPS = {
     const elsewhere = await connection.bridge.call("session/list", { cwd: join(cwd, "elsewhere") });
     expect(elsewhere["sessions"]).toEqual([]);
     return whereAgentAnswers(connection, "session/list");
-  },
-
-  "two sessions at once": async (course) => {
-    const { stage, connection } = course;
-    const session = await openSession(stage, connection);
-    expect(session.id).not.toBe(course.session.id);
-    const { turn: held } = await hold(course);
-    const turn = await say(connection, session, marker("text"));
-    expect(timeline(turn)).toEqual(conversation("text", message("Hello from the stand-in model.")));
-    stage.model.release();
-    expect(timeline(await held)).toEqual(conversation("hold", message("Holding on no more.")));
-    course.second = { session, shown: contents(timeline(turn)), ids: messageIds(turn.updates) };
-    return native();
   },
 
   close: async (course) => {
@@ -424,7 +426,8 @@ function contents(items: readonly Item[]): Item[] {
 /** Everything expected is there, in its order, whatever else is among it. */
 function expectWithin<T>(found: readonly T[], expected: readonly T[]): void {
   const texts = new Set(expected.map((item) => JSON.stringify(item)));
-  expect(found.filter((item) => texts.has(JSON.stringify(item)))).toEqual(expected);
+  const within = found.filter((item) => texts.has(JSON.stringify(item)));
+  if (JSON.stringify(within) !== JSON.stringify(expected)) expect(found).toEqual(expected);
 }
 
 function idsOf({ connection }: Course, { updates }: Turn): string {
