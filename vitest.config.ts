@@ -9,5 +9,6 @@ export default defineConfig({
     // Deadlines, not expectations: a slow machine must not turn a passing test red.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

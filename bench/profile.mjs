@@ -1,5 +1,5 @@
 /**
- * node bench/profile.mjs [chunks|ids|tools|start]
+ * node bench/profile.mjs [chunks|ids|tools|start] [--trace]
  *
  * Where acp-shift's time goes: runs it under a flood (or through a start only) with Node's sampling profiler, and prints
  * the functions by the time spent in themselves.
@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "./client.mjs";
-import { bridge } from "./contenders.mjs";
+import { bridge, traced } from "./contenders.mjs";
 
 const SHOWN = 25;
 const FLOODS = {
@@ -19,7 +19,11 @@ const FLOODS = {
 
 const folder = mkdtempSync(join(tmpdir(), "acp-shift-profile-"));
 try {
-  const contender = bridge(["--cpu-prof", `--cpu-prof-dir=${folder}`, "--cpu-prof-interval=200"]);
+  const contender = (process.argv.includes("--trace") ? traced : bridge)([
+    "--cpu-prof",
+    `--cpu-prof-dir=${folder}`,
+    "--cpu-prof-interval=200",
+  ]);
   const connection = await connect(contender, AbortSignal.timeout(300_000));
   const flood = FLOODS[process.argv[2] ?? "chunks"];
   if (flood !== undefined) {

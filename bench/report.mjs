@@ -1,7 +1,7 @@
 /** From the figures of many runs to medians, ratios and tables. */
 
 /**
- * The figures that count. `figure` of acp-shift in `scenario`, divided by the same of `over`, or as it is where there is
+ * The figures that count. `figure` of acp-shift (or of `of`) in `scenario`, divided by the same of `over`, or as it is where there is
  * no `over`. `floor` and `aim`: what the ratio must and should reach; `more: true` where more is better.
  */
 export const targets = [
@@ -10,7 +10,9 @@ export const targets = [
   { scenario: "chunks with ids", figure: "messages/s", over: "JSON relay", more: true, floor: 0.8, aim: 1 },
   { scenario: "chunks with ids", figure: "CPU per message (µs)", over: "JSON relay", floor: 1.3, aim: 1 },
   { scenario: "chunks", figure: "messages/s", over: "SDK glue", more: true, floor: 10, aim: 20 },
+  { scenario: "chunks", figure: "CPU per message (µs)", of: "acp-shift --trace", over: "acp-shift", floor: 1.25 },
   { scenario: "tool calls", figure: "messages/s", over: "JSON relay", more: true },
+  { scenario: "tool calls", figure: "CPU per message (µs)", of: "acp-shift --trace", over: "acp-shift", floor: 1.25 },
   { scenario: "latency", figure: "to first chunk, p50 (ms)", over: "byte relay", floor: 1.15, aim: 1.05 },
   { scenario: "latency", figure: "to first chunk, p99 (ms)", over: "byte relay", floor: 1.15, aim: 1.05 },
   { scenario: "start-up", figure: "to initialize result (ms)", over: "byte relay", floor: 1.3, aim: 1.1 },
@@ -35,8 +37,8 @@ export function compare(runs) {
   return targets.map((target) => ({ ...target, ...measured(target, runs) }));
 }
 
-function measured({ scenario, figure, over }, runs) {
-  const own = runs.filter((run) => run.scenario === scenario && run.contender === "acp-shift");
+function measured({ scenario, figure, of = "acp-shift", over }, runs) {
+  const own = runs.filter((run) => run.scenario === scenario && run.contender === of);
   const others = runs.filter((run) => run.scenario === scenario && run.contender === over);
   const failure = [...own, ...others].find((run) => run.failed !== undefined);
   if (failure !== undefined) return { failed: failure.contender };
@@ -80,8 +82,8 @@ function median(values) {
 
 /** The comparison as a Markdown table. */
 export function comparisonTable(comparison) {
-  const rows = comparison.map(({ scenario, figure, over, value, failed, floor, aim, more }) => [
-    `${scenario}: ${figure}${over === undefined ? "" : ` ÷ ${over}`}`,
+  const rows = comparison.map(({ scenario, figure, of, over, value, failed, floor, aim, more }) => [
+    `${scenario}: ${figure}${of === undefined ? "" : ` of ${of}`}${over === undefined ? "" : ` ÷ ${over}`}`,
     failed === undefined ? shown(value) : `${failed} failed`,
     bound(floor, more),
     bound(aim, more),

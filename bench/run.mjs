@@ -50,7 +50,8 @@ if (options.json !== undefined) {
   const report = { date: new Date().toISOString(), machine, rounds, quick: options.quick, loadBefore };
   writeFileSync(options.json, `${JSON.stringify({ ...report, comparison, rows, runs }, null, 2)}\n`);
 }
-if (runs.some(({ contender, failed }) => contender === "acp-shift" && failed !== undefined)) process.exitCode = 1;
+if (runs.some(({ contender, failed }) => contender.startsWith("acp-shift") && failed !== undefined))
+  process.exitCode = 1;
 
 async function measure(scenario, contender, round) {
   progress(`round ${round + 1} of ${rounds}: ${scenario.name}, ${contender.name} `);

@@ -18,7 +18,7 @@ const SLOW_BYTES_PER_SECOND = 4 * MEBIBYTE;
 const RESULT_BYTES = 64 * MEBIBYTE;
 const SESSIONS = 100;
 
-const { direct, bytes, json, glue, bridge } = contenders;
+const { direct, bytes, json, glue, bridge, traced } = contenders;
 
 /** The sizes of a whole and of a short run. */
 export const sizes = {
@@ -33,10 +33,15 @@ export const sizes = {
  */
 export const scenarios = [
   { name: "start-up", contenders: [direct, bytes, json, glue, bridge], seconds: 60, run: startUp },
-  { name: "latency", contenders: [direct, bytes, json, glue, bridge], seconds: 60, run: latency },
-  { name: "chunks", contenders: [direct, bytes, json, glue, bridge], seconds: 120, run: stream({ ids: false }) },
+  { name: "latency", contenders: [direct, bytes, json, glue, bridge, traced], seconds: 60, run: latency },
+  {
+    name: "chunks",
+    contenders: [direct, bytes, json, glue, bridge, traced],
+    seconds: 120,
+    run: stream({ ids: false }),
+  },
   { name: "chunks with ids", contenders: [bytes, json, glue, bridge], seconds: 120, run: stream({ ids: true }) },
-  { name: "tool calls", contenders: [bytes, json, glue, bridge], seconds: 120, run: tools },
+  { name: "tool calls", contenders: [bytes, json, glue, bridge, traced], seconds: 120, run: tools },
   { name: "64 MiB result", contenders: [direct, bytes, json, glue, bridge], seconds: 120, run: largeResult },
   { name: "100 sessions", contenders: [bytes, json, glue, bridge], seconds: 120, run: manySessions },
   { name: "slow reader", contenders: [bytes, json, bridge], seconds: 120, run: slowReader },

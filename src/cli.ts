@@ -22,6 +22,10 @@ async function main(words: readonly string[]): Promise<number> {
       const { doctor } = await import("./commands/doctor.ts");
       return doctor(settings, { command: line.command, args: line.args }, log, { json: line.json });
     }
+    case "trace": {
+      const { trace } = await import("./commands/trace.ts");
+      return trace(line);
+    }
     case "run":
       return runAgent(line);
   }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "./protocol/json.ts";
 
-const mask = "[redacted]";
+/** What stands in place of a secret. */
+export const mask = "[redacted]";
 
 /** Deeper values are left out; no frame of the protocol comes near it. */
 const deepest = 64;
@@ -31,6 +32,19 @@ const secretText: readonly [RegExp, string][] = [
   [new RegExp(`((?:${secretWord})[\\w-]{0,32}\\\\{0,3}"[ \\t]{0,8}:[ \\t]{0,8}\\\\{0,3}")[^"]+`, "gi"), `$1${mask}`],
   [new RegExp(`(--?(?:[a-z]{1,16}-){0,4}(?:${secretWord})[ \\t]{1,8})[^\\s"']+`, "gi"), `$1${mask}`],
 ];
+
+/**
+ * Whether {@link redact} might change the value this JSON text stands for. Never false when it would; true for much that
+ * is harmless. Letters of a name written as `\\u00xx` count as a secret, since they could spell one.
+ */
+export function mayHoldSecrets(json: string): boolean {
+  return suspectName.test(json) || suspectText.test(json);
+}
+
+/** Two expressions, since one takes twice as long. */
+const suspectName = new RegExp(`${secretWord}|bearer|"(?:env|environment|headers|httpheaders)"`, "i");
+const suspectText =
+  /sk-[\w-]{12}|gh[oprsu]_|github_pat_|glpat-|xox[abprs]-|npm_|AIza|AKIA|eyJ|:\\?\/\\?\/[^\s/@"']{1,4096}@|\\u00[2-7]/;
 
 /**
  * A copy of the value, fit for a log, with its secrets replaced by `[redacted]`: every value of an environment or of
@@ -84,7 +98,8 @@ function copyHolder(holder: unknown, inside: readonly object[]): unknown {
 
 function coverOf(object: JsonObject, key: string, cover: Cover): Cover {
   if (cover !== "open") return cover;
-  const name = key === "value" && typeof object["name"] === "string" ? object["name"] : key;
+  const named = object["name"] ?? object["configId"];
+  const name = key === "value" && typeof named === "string" ? named : key;
   if (!secretName.test(name)) return "open";
   return countName.test(name) ? "count" : "closed";
 }
@@ -99,7 +114,8 @@ function fieldsOf(error: Error): JsonObject {
   return code === undefined ? { name, message, stack } : { name, message, code, stack };
 }
 
-function withoutSecrets(text: string): string {
+/** The text with what looks like a secret in it replaced by `[redacted]`. */
+export function withoutSecrets(text: string): string {
   if (text.length < 8) return text;
   return secretText.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text);
 }

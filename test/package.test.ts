@@ -23,7 +23,10 @@ test("npm pack takes the program, its configuration and its documents", () => {
     "CHANGELOG.md",
     "dist/cli.js",
     "dist/demo/agent.js",
+    "dist/viewer/page.html",
     "config/default.json",
+    "config/trace.schema.json",
+    "docs/trace.md",
   ])
     expect(paths).toContain(needed);
   expect(

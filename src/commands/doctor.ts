@@ -7,6 +7,7 @@ import { report } from "../doctor/report.ts";
 import type { Schemas } from "../doctor/violations.ts";
 import type { Log, Logger } from "../logging.ts";
 import { onShutdown } from "../transport/signals.ts";
+import { recorderFor } from "./recording.ts";
 import { loadSchema } from "./schemas.ts";
 import { type Shell, startShell } from "./shell.ts";
 
@@ -24,6 +25,7 @@ export async function doctor(
   log: Logger,
   { json }: { json: boolean },
 ): Promise<number> {
+  const recorder = await recorderFor(settings, (text) => process.stderr.write(`${text}\n`));
   const wantsLog = settings.setByUser.has("logLevel") || settings.setByUser.has("logFile");
   let shell: Shell | undefined;
   let cause: number | undefined;
@@ -68,6 +70,7 @@ export async function doctor(
         },
         tell: listeners.onTell,
         onAgentFrame: listeners.onAgentFrame,
+        recorder,
       });
       return {
         rpc: connect(fromBridge, toBridge, () => {}),
@@ -76,6 +79,7 @@ export async function doctor(
       };
     },
   });
+  await recorder?.end(cause ?? facts.verdict.exitStatus);
   removeSignals();
   if (cause !== undefined) return cause;
 

@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import type { Settings } from "../config/settings.ts";
 import type { Logger } from "../logging.ts";
 import { onShutdown } from "../transport/signals.ts";
+import { recorderFor } from "./recording.ts";
 import { startShell } from "./shell.ts";
 
 /** How much may wait for a reader of our stderr before what is said there is dropped, in bytes. */
@@ -27,7 +28,8 @@ export async function run(
     if (process.stderr.writableLength < STDERR_BACKLOG) process.stderr.write(`${text}\n`);
   };
   const client = { input: process.stdin, output: process.stdout };
-  const shell = startShell({ settings, agent, client, log, tell });
+  const recorder = await recorderFor(settings, tell);
+  const shell = startShell({ settings, agent, client, log, tell, recorder });
 
   let cause: number | undefined;
   const removeSignals = onShutdown((signal, error) => {
@@ -39,10 +41,12 @@ export async function run(
     cause = signal === "uncaught" ? 1 : 128 + constants.signals[signal];
     shell.stop();
   });
-  const status = await shell.ended;
+  const ownStatus = await shell.ended;
+  const status = cause ?? ownStatus;
+  await recorder?.end(status);
   removeSignals();
-  leave(cause ?? status);
-  return cause ?? status;
+  leave(status);
+  return status;
 }
 
 /** Output that nobody reads, or a disk that does not answer, must not keep the process: after a while it just ends. */

@@ -13,6 +13,7 @@ import type { JsonObject } from "../protocol/json.ts";
 import { readTextFile, writeTextFile } from "../services/files.ts";
 import { createTerminals, type HostedTerminals, type TerminalHandlers } from "../services/terminals.ts";
 import { openStore, type Store } from "../store/store.ts";
+import type { Recorder } from "../trace/recorder.ts";
 import { type PathMap, parsePathMap } from "../translate/path-map.ts";
 import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
@@ -28,6 +29,8 @@ export interface ShellOptions {
   agent: { command: string; args: string[] };
   client: { input: Readable; output: Writable };
   log: Logger;
+  /** Records all that passes; the caller ends it after the shell. */
+  recorder?: Recorder | undefined;
   /** Where the agent's stderr and messages for the person go, line by line. */
   tell(text: string): void;
   /** Sees every frame of the agent's before it is handled. */
@@ -55,7 +58,8 @@ const NOISE_TAIL = 64 * 1024;
  * become events; effects become bytes and timers. A reader that is slow pauses the other side.
  */
 export function startShell(options: ShellOptions): Shell {
-  const { settings, agent, client, log } = options;
+  const { settings, agent, client, recorder } = options;
+  const log = recorder?.listening(options.log) ?? options.log;
   const timers = new Map<string, NodeJS.Timeout>();
   const ladder = { termAfterMs: settings.termAfter, killAfterMs: settings.killAfter };
   let resolve: (status: number) => void = () => {};
@@ -71,7 +75,7 @@ export function startShell(options: ShellOptions): Shell {
     abandonClient = settle;
   });
 
-  const bridge = createBridge({
+  const facts = {
     agentCommand: [agent.command, ...agent.args],
     agentProtocol: settings.agentProtocol,
     handshakeTimeout: settings.handshakeTimeout,
@@ -87,8 +91,12 @@ export function startShell(options: ShellOptions): Shell {
     replaySettle: settings.replaySettle,
     restatedMessages: settings.restatedMessages,
     restartAfterLogin: settings.restartAfterLogin,
-    runId: randomBytes(5).toString("hex"),
-    timeOrigin: performance.timeOrigin,
+    runId: recorder?.run ?? randomBytes(5).toString("hex"),
+    timeOrigin: recorder?.timeOrigin ?? performance.timeOrigin,
+  };
+  recorder?.begin({ ...facts, profile: settings.profile, setByUser: [...settings.setByUser] });
+  const bridge = createBridge({
+    ...facts,
     behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
     schemaV1: () => loadSchema("v1/schema.json"),
     schemaV2: () => loadSchema("v2/schema.json"),
@@ -120,7 +128,10 @@ export function startShell(options: ShellOptions): Shell {
       {
         onStdout: (chunk) => whileCurrent(() => agentLines(splitter.push(chunk))),
         onStdoutEnd: () => whileCurrent(() => agentLines(splitter.end())),
-        onStderrLine: options.tell,
+        onStderrLine: (line) => {
+          recorder?.stderr(line);
+          options.tell(line);
+        },
         onExit: (exit) => whileCurrent(() => dispatch({ type: "agent-exit", ...exit })),
         onClosed: (stream) => {
           log.warn("agent-closed", { stream });
@@ -145,8 +156,12 @@ export function startShell(options: ShellOptions): Shell {
     dispatch({ type: "agent-restarted" });
   }
 
-  function dispatch(event: Event): void {
-    for (const effect of step(bridge, event, performance.now())) perform(effect);
+  /** @param source the record of the line a frame was found in, when it was not all of the line */
+  function dispatch(event: Event, source?: number): void {
+    const now = recorder?.now() ?? performance.now();
+    recorder?.event(event, now, source);
+    for (const effect of step(bridge, event, now)) perform(effect);
+    recorder?.settled();
   }
 
   function outputOf(side: Side): Output {
@@ -156,16 +171,22 @@ export function startShell(options: ShellOptions): Shell {
   /** A frame that can be read but not written, for it nests too deeply, costs no more than whoever waits for it. */
   function send(to: Side, frame: Frame): void {
     try {
-      outputOf(to).write(JSON.stringify(frame));
+      write(to, frame);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       log.error("frame-unwritable", { to, message });
       if (!("id" in frame)) return;
       const refusal = failure(frame.id, rpcError(ErrorCode.internalError, `a message cannot be written: ${message}`));
-      if (!("method" in frame)) outputOf(to).write(JSON.stringify(refusal));
+      if (!("method" in frame)) write(to, refusal);
       // The answer it will never get, once the effects it came with are done.
       else queueMicrotask(() => dispatch({ type: "frame", from: to, value: refusal, line: new Uint8Array() }));
     }
+  }
+
+  function write(to: Side, frame: Frame): void {
+    const text = JSON.stringify(frame);
+    outputOf(to).write(text);
+    recorder?.sent(to, frame, text);
   }
 
   function perform(effect: Effect): void {
@@ -175,6 +196,7 @@ export function startShell(options: ShellOptions): Shell {
         break;
       case "forward":
         outputOf(effect.to).write(effect.line);
+        recorder?.forwarded(effect.to, effect.line);
         break;
       case "timer":
         clearTimeout(timers.get(effect.name));
@@ -295,6 +317,8 @@ export function startShell(options: ShellOptions): Shell {
         continue;
       }
       const { frames, noise, recovered } = decodeAgentLine(line.bytes);
+      const isTidy = frames.length === 1 && noise.length === 0 && recovered === undefined;
+      const source = isTidy ? undefined : recorder?.untidy(line.bytes);
       for (const text of noise) {
         options.tell(text);
         const line = text.slice(0, LOGGED_NOISE);
@@ -304,7 +328,7 @@ export function startShell(options: ShellOptions): Shell {
       if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
       for (const frame of frames) {
         options.onAgentFrame?.(frame.value);
-        dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line });
+        dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line }, source);
       }
     }
     if (clientOutput.full) child.pauseStdout();

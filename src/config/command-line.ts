@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import type { Argv } from "yargs";
-import { suggestion } from "./nearest.ts";
 import { optionName, optionNames, options, readValue, settingNames } from "./options.ts";
+import { type Parsed, parse, strictParser } from "./parser.ts";
 import { readDefaults } from "./settings.ts";
+import { readTraceLine, type TraceLine } from "./trace-line.ts";
 import { at, UsageError } from "./usage-error.ts";
 
 export type CommandLine =
@@ -11,6 +11,7 @@ export type CommandLine =
   /** `acp-shift doctor [options] -- command args…`; options as above, without `json`. */
   | { type: "doctor"; json: boolean; options: Record<string, unknown>; command: string; args: string[] }
   | { type: "demo"; both: boolean }
+  | TraceLine
   /** `--help` or `--version`: what to print. */
   | { type: "print"; text: string };
 
@@ -25,12 +26,14 @@ export async function readCommandLine(words: readonly string[]): Promise<Command
 
   if (own[0] === "demo") return readDemo(own.slice(1), agent);
   if (own[0] === "doctor") return readDoctor(own.slice(1), agent);
+  if (own[0] === "trace") return readTraceLine(own.slice(1), agent);
   // The usual call has no options of its own; it need not wait for the option parser to load.
   const parsed = own.length === 0 ? { text: "", given: {}, rest: [] } : readOptions(own, await mainParser());
   if (parsed.text !== "") return { type: "print", text: parsed.text };
   const [word] = parsed.rest;
   if (word === "demo") throw new UsageError("demo takes no options before it: acp-shift demo [--both]");
   if (word === "doctor") throw new UsageError(`doctor takes its options after it: ${doctorUsage}`);
+  if (word === "trace") throw new UsageError("trace takes no options before it: acp-shift trace <command> FILE");
   return { type: "run", options: parsed.given, ...readAgent(parsed.rest, agent, runUsage) };
 }
 
@@ -41,10 +44,13 @@ async function readDoctor(words: readonly string[], agent: readonly string[]): P
   return { type: "doctor", json: json === true, options, ...readAgent(rest, agent, doctorUsage) };
 }
 
+const ordinaryNames = ["config", ...optionNames];
+const listNames = settingNames.filter((setting) => options[setting].kind === "list").map(optionName);
+
 /** Reads our own options. @throws UsageError for one that does not exist, or a switch that is neither on nor off */
 function readOptions(words: readonly string[], parser: Argv): Parsed {
   checkSwitches(words);
-  return parse(words, parser);
+  return parse(words, parser, { options: ordinaryNames, lists: listNames });
 }
 
 /** @throws UsageError when there is no command, or `rest` shows that `--` was forgotten before it */
@@ -73,7 +79,7 @@ async function readDemo(words: readonly string[], agent: readonly string[]): Pro
       "acp-shift demo [--both]\n\nShows one conversation between a demo client and a demo agent through acp-shift.",
     )
     .option("both", { type: "boolean", description: "Also show the frames of the agent's side" });
-  const { text, given, rest } = parse(words, parser);
+  const { text, given, rest } = parse(words, parser, { options: ["both"], lists: [] });
   if (text !== "") return { type: "print", text };
   const surplus = [...rest, ...agent];
   if (surplus.length > 0) throw new UsageError(`demo takes no command: ${surplus.join(" ")} is too much`);
@@ -90,52 +96,6 @@ function checkSwitches(words: readonly string[]): void {
   }
 }
 
-/** What the parser made of the words: the help or version text if they ask for it, the options, and what follows them. */
-type Parsed = { text: string; given: Record<string, unknown>; rest: string[] };
-
-/** Runs the parser, which prints nothing and leaves the process alone. */
-function parse(words: readonly string[], parser: Argv): Parsed {
-  let parsed: Parsed = { text: "", given: {}, rest: [] };
-  let failure: Error | undefined;
-  parser.parse([...words], {}, (error, { $0: _program, _: rest, ...given }, output) => {
-    failure = error;
-    parsed = { text: output === "" ? "" : `${output}\n`, given: lastOfEach(given), rest: rest.map(String) };
-  });
-  if (failure) throw new UsageError(`${complaint(failure.message)} (see acp-shift --help)`);
-  return parsed;
-}
-
-/** An option given twice counts as it was given last, except a list, which grows. */
-function lastOfEach(given: Record<string, unknown>): Record<string, unknown> {
-  const lists = new Set(settingNames.filter((setting) => options[setting].kind === "list").map(optionName));
-  return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
-      if (lists.has(name)) return [name, value === undefined || Array.isArray(value) ? value : [value]];
-      return [name, Array.isArray(value) ? value.at(-1) : value];
-    }),
-  );
-}
-
-async function strictParser(): Promise<Argv> {
-  const { default: yargs } = await import("yargs");
-  return yargs()
-    .scriptName("acp-shift")
-    .locale("en")
-    .exitProcess(false)
-    .parserConfiguration({
-      "halt-at-non-option": true,
-      "parse-numbers": false,
-      "parse-positional-numbers": false,
-      "dot-notation": false,
-      "camel-case-expansion": false,
-      "duplicate-arguments-array": true,
-      "short-option-groups": false,
-    })
-    .strict()
-    .version(versionText())
-    .help();
-}
-
 async function mainParser(): Promise<Argv> {
   const parser = await ordinaryOptions(
     `${runUsage}\n\nLets a client that speaks version 2 of the Agent Client Protocol use an agent that speaks version 1, and the other way round. ` +
@@ -147,6 +107,7 @@ async function mainParser(): Promise<Argv> {
       "Say what an agent offers, what becomes of it here, and whether it can be used",
     )
     .command("demo [--both]", "Show one conversation between a demo client and a demo agent")
+    .command("trace <command> FILE", "Look at, check and use what --trace recorded (see acp-shift trace --help)")
     .epilogue(epilogue);
 }
 
@@ -174,13 +135,11 @@ async function ordinaryOptions(usage: string): Promise<Argv> {
       ...(byDefault === undefined || kind === "list" ? {} : { defaultDescription: String(byDefault) }),
     });
   }
-  return parser
-    .option("config", {
-      type: "string",
-      requiresArg: true,
-      description: "Configuration file; not given: acp-shift/config.json in your configuration directory",
-    })
-    .wrap(Math.min(process.stdout.columns ?? 100, 100));
+  return parser.option("config", {
+    type: "string",
+    requiresArg: true,
+    description: "Configuration file; not given: acp-shift/config.json in your configuration directory",
+  });
 }
 
 const doctorEpilogue = `Exit status:
@@ -205,20 +164,3 @@ Exit status:
 
 Example:
   acp-shift --log-level info -- gemini --acp`;
-
-function versionText(): string {
-  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
-  const sdk = "@agentclientprotocol/sdk";
-  return `acp-shift ${manifest.version} (ACP 1 and 2, ${sdk} ${manifest.dependencies[sdk]})`;
-}
-
-/** The parser's complaint in our words, with the option that was probably meant. */
-function complaint(message: string): string {
-  const [, incomplete] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
-  if (incomplete !== undefined) return `--${incomplete} needs a value`;
-  const [, unknown] = /^Unknown arguments?: (.+)$/.exec(message) ?? [];
-  if (unknown === undefined) return message;
-  const known = ["help", "version", "config", ...optionNames];
-  const named = unknown.split(", ").map((name) => `--${name}${suggestion(name, known)}`);
-  return `unknown option ${named.join(", ")}`;
-}

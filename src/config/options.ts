@@ -120,6 +120,16 @@ export const options: Readonly<Record<SettingName, Option>> = {
     description: "Least severe log records to write",
   },
   logFile: { kind: "path", description: "File to append log records to (mode 0600); not given: standard error" },
+  trace: {
+    kind: "path",
+    description: "File to record all that passes in (docs/trace.md), or a directory that gets a file for each run",
+  },
+  traceLimit: {
+    kind: "size",
+    min: { value: 64 * 1024, written: "64KiB" },
+    description: "How large the files of one trace may grow together before the oldest but the first are removed",
+  },
+  redact: { kind: "boolean", description: "Replace secrets in the trace; --no-redact keeps them" },
 };
 
 export const settingNames = Object.keys(options) as SettingName[];

@@ -35,6 +35,9 @@ export interface SettingValues {
   profile: string | undefined;
   logLevel: LogLevel;
   logFile: string | undefined;
+  trace: string | undefined;
+  traceLimit: number;
+  redact: boolean;
 }
 
 export type SettingName = keyof SettingValues;

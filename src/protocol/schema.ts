@@ -7,6 +7,14 @@ export type Conformed =
   /** The value cannot be made valid; `fault` says where and what was expected, never what was found. */
   | { ok: false; fault: string };
 
+/** Where a value is not as the schema has it. */
+export interface SchemaFault {
+  /** From the value inwards. */
+  path: (string | number)[];
+  /** What was expected there, never what was found: "is required". */
+  expected: string;
+}
+
 /** One of the protocol's JSON schemas, ready to be asked. */
 export interface ProtocolSchema {
   /**
@@ -18,6 +26,15 @@ export interface ProtocolSchema {
    * @throws Error when the schema has no such definition.
    */
   conform(definition: string, value: unknown, lenient: boolean): Conformed;
+  /**
+   * Everything that is not as the named definition has it, also where the schema says that a reader takes a bad value for
+   * its default; empty when the value is valid. Of a value that cannot be read at all, the fault found deepest inside it.
+   *
+   * @throws Error when the schema has no such definition.
+   */
+  faults(definition: string, value: unknown): SchemaFault[];
+  /** Whether the schema has the definition. */
+  has(definition: string): boolean;
   /** The name of the definition of a method's params, or of its result; undefined for a method the schema lacks. */
   definitionOf(side: "agent" | "client", method: string, part: "params" | "result"): string | undefined;
 }
@@ -28,8 +45,9 @@ interface Run {
   definitions: JsonObject;
   lenient: boolean;
   path: (string | number)[];
-  dropped: string[];
-  fault: { depth: number; text: string } | undefined;
+  dropped: SchemaFault[];
+  /** The one found deepest. */
+  fault: SchemaFault | undefined;
 }
 
 /**
@@ -44,15 +62,24 @@ export function readSchema(document: JsonObject): ProtocolSchema {
     const part = name.endsWith("Response") ? "result" : "params";
     methods.set(`${node["x-side"]} ${node["x-method"]} ${part}`, name);
   }
+  function judge(definition: string, value: unknown, lenient: boolean): { fitted: unknown; run: Run } {
+    const node = definitions[definition];
+    if (!isObject(node)) throw new Error(`the schema defines no ${definition}`);
+    const run: Run = { definitions, lenient, path: [], dropped: [], fault: undefined };
+    return { fitted: conform(node, value, run), run };
+  }
   return {
     conform(definition, value, lenient) {
-      const node = definitions[definition];
-      if (!isObject(node)) throw new Error(`the schema defines no ${definition}`);
-      const run: Run = { definitions, lenient, path: [], dropped: [], fault: undefined };
-      const fitted = conform(node, value, run);
-      if (fitted === FAULT) return { ok: false, fault: run.fault?.text ?? `not a ${definition}` };
-      return { ok: true, value: fitted, dropped: run.dropped };
+      const { fitted, run } = judge(definition, value, lenient);
+      if (fitted === FAULT) return { ok: false, fault: run.fault ? faultText(run.fault) : `not a ${definition}` };
+      return { ok: true, value: fitted, dropped: run.dropped.map(({ path }) => path.join(".")) };
     },
+    faults(definition, value) {
+      const { fitted, run } = judge(definition, value, false);
+      if (fitted === FAULT) return [run.fault ?? { path: [], expected: `is no ${definition}` }];
+      return run.dropped;
+    },
+    has: (definition) => isObject(definitions[definition]),
     definitionOf: (side, method, part) => methods.get(`${side} ${method} ${part}`),
   };
 }
@@ -106,7 +133,7 @@ function conformProperties(node: JsonObject, object: JsonObject, run: Run): unkn
     const after = conform(property, before, run);
     if (after === FAULT) {
       const droppable = !required.includes(key) && (run.lenient || mayDefault(property, before));
-      if (droppable) run.dropped.push(run.path.join("."));
+      if (droppable) run.dropped.push(dropping(run));
       run.path.pop();
       if (!droppable) return FAULT;
       if (fitted === object) fitted = { ...object };
@@ -131,7 +158,7 @@ function conformItems(node: JsonObject, list: unknown[], run: Run): unknown {
       run.path.push(index);
       const after = conform(items, list[index], run);
       if (after === FAULT) {
-        if (skip) run.dropped.push(run.path.join("."));
+        if (skip) run.dropped.push(dropping(run));
         run.path.pop();
         if (!skip) return FAULT;
         if (fitted === list) fitted = list.slice(0, index);
@@ -149,7 +176,7 @@ function conformItems(node: JsonObject, list: unknown[], run: Run): unknown {
 }
 
 function conformVariants(variants: unknown[], value: unknown, run: Run): unknown {
-  let best: { value: unknown; dropped: string[] } | undefined;
+  let best: { value: unknown; dropped: SchemaFault[] } | undefined;
   const dropped = run.dropped;
   for (const variant of variants) {
     if (!isObject(variant)) continue;
@@ -217,9 +244,16 @@ function describeType(type: unknown): string {
 
 /** Keeps the fault found deepest inside the value: the most telling one. */
 function fault(run: Run, expected: string): typeof FAULT {
-  if (run.fault === undefined || run.path.length > run.fault.depth) {
-    const where = run.path.length === 0 ? "the value" : run.path.join(".");
-    run.fault = { depth: run.path.length, text: `${where} ${expected}` };
-  }
+  if (run.fault === undefined || run.path.length > run.fault.path.length) run.fault = { path: [...run.path], expected };
   return FAULT;
+}
+
+/** The part at the path, left out for the fault found in it. */
+function dropping({ path, fault: found }: Run): SchemaFault {
+  const isInside = found !== undefined && path.every((step, index) => found.path[index] === step);
+  return { path: [...path], expected: isInside && found.path.length === path.length ? found.expected : "is invalid" };
+}
+
+function faultText({ path, expected }: SchemaFault): string {
+  return `${path.length === 0 ? "the value" : path.join(".")} ${expected}`;
 }

@@ -63,6 +63,14 @@ test.each([
   [["doctor", "--tty-passthrough=maybe", "--", "x"], '--tty-passthrough: expected true or false, found "maybe"'],
   [["--settle", "5", "doctor", "--", "x"], "doctor takes its options after it: acp-shift doctor [options] -- "],
   [["--json", "--", "x"], "unknown option --json"],
+  [["trace"], "the command is missing: acp-shift trace <command> [options] FILE…"],
+  [["trace", "shw", "f"], 'trace has no command shw (did you mean "show"?)'],
+  [["trace", "show"], "the file is missing: acp-shift trace show [options] FILE…"],
+  [["trace", "show", "f", "--colr"], 'unknown option --colr (did you mean "color"?)'],
+  [["trace", "show", "f", "--leg", "agent"], 'Argument: leg, Given: "agent"'],
+  [["trace", "show", "--grep"], "--grep needs a value"],
+  [["trace", "stats", "f", "--", "x"], "nothing may follow --"],
+  [["--settle", "5", "trace", "show", "f"], "trace takes no options before it"],
 ])("%j cannot be used", async (words, message) => {
   await expect(readCommandLine(words)).rejects.toThrow(UsageError);
   await expect(readCommandLine(words)).rejects.toThrow(message);
@@ -83,6 +91,18 @@ test.each<[string[], boolean, Record<string, unknown>]>([
 ])("doctor %j", async (words, json, options) => {
   const line = await readCommandLine(["doctor", ...words, "--", "gemini", "--acp"]);
   expect(line).toEqual({ type: "doctor", json, options, ...agent });
+});
+
+test.each<[string[], Record<string, unknown>]>([
+  [["show", "f"], { command: "show", files: ["f"] }],
+  [["show", "-", "--errors"], { files: ["-"], options: { errors: true } }],
+  [["show", "a", "b", "--no-color"], { files: ["a", "b"], options: { color: false } }],
+  [["show", "--leg", "client-bridge", "f"], { files: ["f"], options: { leg: ["client-bridge"] } }],
+  [["show", "--method", "x", "f", "--method=y"], { files: ["f"], options: { method: ["x", "y"] } }],
+  [["show", "--grep", "a", "--grep", "b", "f"], { options: { grep: "b" } }],
+  [["check", "--json", "007"], { command: "check", files: ["007"], options: { json: true } }],
+])("trace %j", async (words, line) => {
+  expect(await readCommandLine(["trace", ...words])).toMatchObject({ type: "trace", agent: [], ...line });
 });
 
 test("doctor's words behind -- are the agent's", async () => {
@@ -121,6 +141,10 @@ describe("--help", async () => {
   test("wins over a missing command, and ends at --", async () => {
     expect(await readCommandLine(["--help", "--", "x"])).toEqual({ type: "print", text });
     expect(await readCommandLine(["demo", "--help"])).toMatchObject({ type: "print" });
+    expect(await readCommandLine(["trace", "--help"])).toMatchObject({ text: expect.stringMatching(/check .*FILE/) });
+    expect(await readCommandLine(["trace", "show", "--help"])).toMatchObject({
+      text: expect.stringMatching(/--follow/),
+    });
     expect(await readCommandLine(["doctor", "--help"])).toMatchObject({
       type: "print",
       text: expect.stringMatching(/^acp-shift doctor \[options\][\s\S]*--settle [\s\S]*--json /),

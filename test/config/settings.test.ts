@@ -51,6 +51,9 @@ describe("config/default.json", () => {
       profile: undefined,
       logLevel: "warn",
       logFile: undefined,
+      trace: undefined,
+      traceLimit: 256 * 1024 ** 2,
+      redact: true,
       setByUser: new Set(),
     });
   });
@@ -141,6 +144,7 @@ describe("precedence", () => {
       ...readDefaults(),
       profile: "gemini",
       "log-file": "/l",
+      trace: "/t",
       "state-dir": "/s",
       map: "/a=/b",
     };

@@ -22,6 +22,10 @@ export interface Step {
   /** The frame given, as it was given: with the ids of the core, not of the recording. */
   frame: JsonObject | undefined;
   outcome: Outcome;
+  /** When, in ms since the conversation began. */
+  now: number;
+  /** What happened, where it was no frame. */
+  event: string;
 }
 
 export function readTrace(path: URL): TraceLine[] {
@@ -84,9 +88,9 @@ export function play(conversation: TraceLine[], runId: string): Step[] {
   /** By session: the options the client was shown last. */
   const options = new Map<unknown, JsonObject[]>();
 
-  function take(from: Step["from"], frame: JsonObject | undefined, act: () => Outcome): Outcome {
+  function take(from: Step["from"], frame: JsonObject | undefined, act: () => Outcome, event = "timer"): Outcome {
     const outcome = act();
-    steps.push({ from, frame, outcome });
+    steps.push({ from, frame, outcome, now: dialogue.now, event });
     for (const [name] of due) if (!dialogue.timers.has(name)) due.delete(name);
     for (const [name, ms] of dialogue.timers) if (!due.has(name)) due.set(name, dialogue.now + ms);
     for (const sent of outcome.toClient) clientReceives(sent);
@@ -229,11 +233,14 @@ export function play(conversation: TraceLine[], runId: string): Step[] {
       }
       case "note":
         if (line.note?.startsWith("stdin close"))
-          take("world", undefined, () => dialogue.event({ type: "client-left" }));
+          take("world", undefined, () => dialogue.event({ type: "client-left" }), "client-left");
         break;
       case "exit":
-        take("world", undefined, () =>
-          dialogue.event({ type: "agent-exit", code: line.code ?? null, signal: line.sig ?? null }),
+        take(
+          "world",
+          undefined,
+          () => dialogue.event({ type: "agent-exit", code: line.code ?? null, signal: line.sig ?? null }),
+          "agent-exit",
         );
         break;
       case "stderr":

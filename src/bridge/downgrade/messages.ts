@@ -87,10 +87,9 @@ function whole(
   const content = asArray(update["content"]).filter(isObject);
   if (content.length === 0) {
     // Nothing is said of the content, or it is taken back, which v1 cannot do.
-    log(bridge, message.length > 0 && update["content"] !== undefined ? "info" : "debug", "message-not-cleared", {
-      sessionId,
-      messageId,
-    });
+    if (message.length > 0 && update["content"] !== undefined)
+      log(bridge, "info", "message-not-cleared", { sessionId, messageId });
+    else log(bridge, "debug", "message-without-content", { sessionId, messageId });
     return;
   }
   const rest = unsent(message, content);

@@ -98,7 +98,7 @@ describe("messages", () => {
         whole("m1", null),
         ["log", "message-not-cleared"],
         fromAgent({ sessionUpdate: "agent_message", messageId: "m1", _meta: { a: 1 } }),
-        ["log", "message-not-cleared"],
+        ["log", "message-without-content"],
       ],
     ],
     [

@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import {
+  close,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  open,
+  openSync,
+  readdirSync,
+  statSync,
+  unlink,
+  write,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { UsageError } from "../config/usage-error.ts";
+
+/** An open file of a trace. */
+export interface Part {
+  /** Writes the bytes from `offset` on, or as many as the system takes; tells how many. */
+  write(bytes: Uint8Array, offset: number, done: (error: Error | null, written: number) => void): void;
+  close(done: () => void): void;
+}
+
+/** Where the parts of one trace go. */
+export interface Destination {
+  /** What part 1 is written to, open. */
+  first: Part;
+  /** The files of later parts; undefined for a pipe or a device, which is never too large. */
+  later: LaterParts | undefined;
+}
+
+export interface LaterParts {
+  open(part: number, done: (error: Error | null, opened?: Part) => void): void;
+  /** That a file cannot be removed is of no account. */
+  remove(part: number): void;
+}
+
+/** The path of a part: `trace.jsonl`, `trace.2.jsonl`, `trace.3.jsonl`… */
+export function partPath(file: string, part: number): string {
+  if (part === 1) return file;
+  const [, stem = file, extension = ""] = /^(.*[^/\\])(\.[^./\\]*)$/s.exec(file) ?? [];
+  return `${stem}.${part}${extension}`;
+}
+
+const { O_CREAT, O_EXCL, O_WRONLY } = constants;
+/** Absent on Windows. Makes a pipe say that it is full, instead of holding up the write. */
+const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
+const CREATE = O_WRONLY | O_CREAT | O_EXCL | O_NONBLOCK;
+const MODE = 0o600;
+
+/**
+ * Opens the first file of a trace. In a directory a new one, named after time and run; a file is created (mode 0600). One
+ * that exists is used only when it is empty, or no regular file (a pipe, a device): what was recorded before is never
+ * overwritten.
+ *
+ * @throws UsageError when it cannot be opened, exists, or has later parts from another run
+ */
+export function openTraceFile(target: string, run: string, started: Date): { path: string; destination: Destination } {
+  try {
+    const path = isDirectory(target) ? join(target, fileName(run, started)) : target;
+    const descriptor = openFirst(path);
+    const later = fstatSync(descriptor).isFile() ? laterParts(path) : undefined;
+    return { path, destination: { first: partOf(descriptor), later } };
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`cannot record to ${target}: ${reason(error as NodeJS.ErrnoException)}`);
+  }
+}
+
+/** A name of its own for each run, in the order of their beginnings. */
+function fileName(run: string, started: Date): string {
+  return `${started.toISOString().replace(/[:.]/g, "-")}-${run}.jsonl`;
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function openFirst(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) return openSync(path, O_WRONLY | O_NONBLOCK);
+  const other = existingParts(path)[0] ?? (found !== undefined && found.size > 0 ? path : undefined);
+  if (other !== undefined)
+    throw new UsageError(
+      `cannot record to ${path}: ${other} exists; move it away, or name a directory to get a file for each run`,
+    );
+  if (found === undefined) return openSync(path, CREATE, MODE);
+  const descriptor = openSync(path, O_WRONLY | O_NONBLOCK);
+  try {
+    if ((fstatSync(descriptor).mode & 0o077) !== 0) fchmodSync(descriptor, MODE);
+    return descriptor;
+  } catch (error) {
+    closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** Files that are later parts of a trace at this path. */
+export function existingParts(path: string): string[] {
+  const folder = dirname(path);
+  return readdirSync(folder).flatMap((name) => {
+    const part = Number(/\.(\d{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? 1);
+    return part > 1 && partPath(basename(path), part) === name ? [join(folder, name)] : [];
+  });
+}
+
+function laterParts(path: string): LaterParts {
+  return {
+    open(part, done) {
+      open(partPath(path, part), CREATE, MODE, (error, opened) => {
+        if (error) done(error);
+        else done(null, partOf(opened));
+      });
+    },
+    remove: (part) => unlink(partPath(path, part), () => {}),
+  };
+}
+
+function partOf(descriptor: number): Part {
+  return {
+    write: (bytes, offset, done) => write(descriptor, bytes, offset, bytes.length - offset, null, done),
+    close: (done) => close(descriptor, () => done()),
+  };
+}
+
+/** Random text that names a run. */
+export function newRunId(): string {
+  return randomBytes(5).toString("hex");
+}
+
+function reason({ code, message }: NodeJS.ErrnoException): string {
+  if (code === "ENOENT" || code === "ENOTDIR") return "its folder does not exist";
+  if (code === "EACCES" || code === "EROFS") return "it may not be written";
+  if (code === "EPERM") return "it is readable by others and belongs to another user";
+  if (code === "ENXIO") return "it is a pipe nobody reads";
+  return message;
+}

@@ -1,0 +1,212 @@
+import { type Batch, createBlocks, type Draft } from "./blocks.ts";
+import type { Destination, LaterParts } from "./files.ts";
+
+export interface TraceWriter {
+  /**
+   * Begins a record of at most so many bytes, in place of one that was not committed. False when there is no room for it: it
+   * is counted as dropped. Never waits.
+   */
+  begin(bytes: number): boolean;
+  /** What the record just begun is written to. */
+  readonly record: Draft;
+  /** Ends the record, with its line break. */
+  commit(): void;
+  /** What was dropped since this was last asked; undefined when nothing was, or when there still is no room. */
+  takeLoss(): Loss | undefined;
+  /** Counts a record that could not be made. */
+  lose(bytes: number, reason: string): void;
+  /** Writes what is left, as far as that is possible within `ms`, and closes the file. */
+  end(ms: number): Promise<void>;
+}
+
+export interface Loss {
+  records: number;
+  bytes: number;
+  reason: string;
+}
+
+export interface WriterOptions {
+  destination: Destination;
+  /** How large all files together may grow, in bytes. */
+  limit: number;
+  /** How much may wait to be written before records are dropped, in bytes; a record begun below it is taken whole. */
+  bufferLimit?: number;
+  /** The first line of a part. */
+  header(part: number): string;
+  /** Writing fails; called once each time that begins. */
+  onFault(error: Error): void;
+}
+
+/** A trace is kept in so many files: the first, which holds how it began, and the newest others. */
+export const PARTS_KEPT = 4;
+
+const BUFFER_LIMIT = 64 * 1024 ** 2;
+const LINE_FEED = 0x0a;
+const BLOCK = 1024 ** 2;
+/** How long records wait for others to be written with them, in ms. */
+const GATHER = 50;
+/** How long after a failure it is tried again, in ms: a pipe that is full, and anything else. */
+const RETRY_FULL_PIPE = 50;
+const RETRY = 1000;
+
+/**
+ * Writes the lines of a trace without ever holding up who writes them: gathered into batches, one write at a time, into
+ * files of a quarter of the limit. A write that fails is tried again until it succeeds; meanwhile lines are held up to
+ * `bufferLimit` and then dropped and counted.
+ */
+export function createTraceWriter(options: WriterOptions): TraceWriter {
+  const { destination, bufferLimit = BUFFER_LIMIT } = options;
+  const partLimit = Math.floor(options.limit / PARTS_KEPT);
+  const blocks = createBlocks(Math.min(BLOCK, Math.floor(partLimit / 4)));
+  const batches: Batch[] = [];
+  /** Bytes of the first batch that are written, and of all batches. */
+  let offset = 0;
+  let waiting = 0;
+
+  let file = destination.first;
+  let part = 1;
+  /** Bytes in the current file, whether its header is on the way, and whether anything after that is in it. */
+  let size = 0;
+  let headed = false;
+  let begun = false;
+
+  let busy = false;
+  let failing: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let ending: (() => void) | undefined;
+  let closed = false;
+  let lost: Loss | undefined;
+
+  const isFull = () => waiting + blocks.gathered >= bufferLimit;
+
+  function enqueue(batch: Batch | undefined): void {
+    if (batch === undefined) return;
+    waiting += batch.bytes.length;
+    batches.push(batch);
+  }
+
+  function commit(): void {
+    blocks.byte(LINE_FEED);
+    blocks.keep();
+    if (batches.length > 0) pump();
+    else if (timer === undefined && !busy) wake(GATHER);
+  }
+
+  function wake(ms: number): void {
+    timer = setTimeout(() => {
+      timer = undefined;
+      pump();
+    }, ms);
+    timer.unref();
+  }
+
+  /** Writes on, unless a write is under way or a failed one has to wait. */
+  function pump(): void {
+    if (busy || closed || (failing !== undefined && timer !== undefined)) return;
+    clearTimeout(timer);
+    timer = undefined;
+    if (batches.length === 0) enqueue(blocks.take());
+    const [first] = batches;
+    if (first === undefined) return finish();
+    busy = true;
+    const { later } = destination;
+    if (later !== undefined && begun && offset === 0 && size + first.bytes.length > partLimit) return startPart(later);
+    if (headed) write(first);
+    else {
+      headed = true;
+      const header = { bytes: Buffer.from(`${options.header(part)}\n`) };
+      waiting += header.bytes.length;
+      batches.unshift(header);
+      write(header);
+    }
+  }
+
+  function write(batch: Batch): void {
+    file.write(batch.bytes, offset, (error, written) => {
+      busy = false;
+      if (error) return fault(error);
+      failing = undefined;
+      offset += written;
+      size += written;
+      if (offset === batch.bytes.length) {
+        begun = size > offset;
+        waiting -= offset;
+        offset = 0;
+        batches.shift();
+        if (batch.block !== undefined) blocks.reuse(batch.block);
+      }
+      if (batches.length > 0 || ending !== undefined) pump();
+      else if (blocks.gathered > 0) wake(GATHER);
+    });
+  }
+
+  function startPart(later: LaterParts): void {
+    later.open(part + 1, (error, opened) => {
+      busy = false;
+      if (error || opened === undefined) return fault(error ?? new Error("no file"));
+      file.close(() => {});
+      file = opened;
+      part++;
+      if (part > PARTS_KEPT) later.remove(part - PARTS_KEPT + 1);
+      size = 0;
+      headed = false;
+      begun = false;
+      pump();
+    });
+  }
+
+  function fault(error: NodeJS.ErrnoException): void {
+    const pipeIsFull = error.code === "EAGAIN";
+    if (ending !== undefined && !pipeIsFull) return finish();
+    if (failing === undefined && !pipeIsFull) options.onFault(error);
+    failing = error.message;
+    clearTimeout(timer);
+    wake(pipeIsFull ? RETRY_FULL_PIPE : RETRY);
+  }
+
+  function finish(): void {
+    if (ending === undefined || closed) return;
+    closed = true;
+    clearTimeout(timer);
+    if (busy) ending();
+    else file.close(ending);
+  }
+
+  function lose(bytes: number, reason: string): void {
+    lost = { records: (lost?.records ?? 0) + 1, bytes: (lost?.bytes ?? 0) + bytes, reason };
+  }
+
+  return {
+    begin(bytes) {
+      // What happens after the end of the run is no part of it.
+      if (ending !== undefined) return false;
+      if (isFull()) {
+        lose(bytes, failing ?? "the disk is too slow");
+        return false;
+      }
+      enqueue(blocks.reserve(bytes + 1));
+      return true;
+    },
+    record: blocks,
+    commit,
+    takeLoss() {
+      if (lost === undefined || isFull()) return undefined;
+      const loss = lost;
+      lost = undefined;
+      return loss;
+    },
+    lose,
+    end(ms) {
+      return new Promise((resolve) => {
+        const deadline = setTimeout(finish, ms);
+        ending = () => {
+          clearTimeout(deadline);
+          resolve();
+        };
+        clearTimeout(timer);
+        timer = undefined;
+        pump();
+      });
+    },
+  };
+}
