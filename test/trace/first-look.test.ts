@@ -81,8 +81,8 @@ describe("is seen", () => {
     ["every other letter written as its number", (json: string) => escaped(json, (index) => index % 2 === 0)],
   ])("%s", (_, write) => {
     const missed = secrets.flatMap((secret) =>
-      ["", "x", "é漢"].flatMap((before) => {
-        const json = write(JSON.stringify({ before, secret }));
+      ["", "x", "é漢"].flatMap((after) => {
+        const json = write(JSON.stringify({ value: secret, after }));
         return isReplaced(JSON.parse(json)) && harmless(json) ? [json] : [];
       }),
     );
