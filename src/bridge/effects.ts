@@ -2,6 +2,7 @@
 import { type Frame, notification } from "../protocol/frames.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
+import type { ProtocolSchema } from "../protocol/schema.ts";
 import type { Notes } from "../translate/notes.ts";
 import { keepUpdate } from "./memory.ts";
 import type { Bridge, Session } from "./state.ts";
@@ -60,12 +61,28 @@ export function sendUpdate(
   params: JsonObject = {},
 ): JsonObject | undefined {
   const full = { ...params, sessionId: session.id, update };
+  return sendConforming(bridge, full, bridge.options.schemaV2, "UpdateSessionNotification");
+}
+
+/**
+ * Sends the client the params of a session update, as strictly as the client's version has them.
+ *
+ * @param definition the name of the params in that version's schema
+ * @returns the update as it was sent
+ */
+export function sendConforming(
+  bridge: Bridge,
+  params: JsonObject,
+  schema: () => ProtocolSchema,
+  definition: string,
+): JsonObject | undefined {
+  const update = asObject(params["update"]);
   if (isPlainChunk(update) && (params["_meta"] === undefined || isObject(params["_meta"]))) {
-    toClient(bridge, notification(Method.sessionUpdate, full));
+    toClient(bridge, notification(Method.sessionUpdate, params));
     return update;
   }
-  const conformed = bridge.options.schemaV2().conform("UpdateSessionNotification", full, true);
-  const details = { sessionId: session.id, kind: update["sessionUpdate"] };
+  const conformed = schema().conform(definition, params, true);
+  const details = { sessionId: params["sessionId"], kind: update["sessionUpdate"] };
   if (!conformed.ok) {
     log(bridge, "warn", "update-dropped", { ...details, fault: conformed.fault });
     return undefined;
@@ -78,7 +95,7 @@ export function sendUpdate(
 const CHUNKS = new Set<unknown>(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]);
 
 /** True for a text chunk with nothing in it that could be invalid: most traffic, sent without asking the schema. */
-export function isPlainChunk(update: JsonObject): boolean {
+function isPlainChunk(update: JsonObject): boolean {
   const content = update["content"];
   return (
     CHUNKS.has(update["sessionUpdate"]) &&

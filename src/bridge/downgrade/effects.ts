@@ -1,9 +1,8 @@
 /** How the core speaks to a v1 client: strictly in version 1, whatever the agent said. */
-import { notification } from "../../protocol/frames.ts";
-import { isObject, type JsonObject } from "../../protocol/json.ts";
+import type { JsonObject } from "../../protocol/json.ts";
 import { Method } from "../../protocol/methods.ts";
 import { paramsToClient } from "../../translate/path-map.ts";
-import { isPlainChunk, log, toClient } from "../effects.ts";
+import { sendConforming } from "../effects.ts";
 import type { Bridge } from "../state.ts";
 import type { DowngradedSession } from "./state.ts";
 
@@ -18,16 +17,7 @@ export function updateV1Client(
   params: JsonObject = {},
 ): void {
   const full = clientPaths(bridge, Method.sessionUpdate, { ...params, sessionId: session.id, update });
-  const meta = params["_meta"];
-  if (isPlainChunk(update) && (meta === undefined || isObject(meta))) {
-    toClient(bridge, notification(Method.sessionUpdate, full));
-    return;
-  }
-  const conformed = bridge.options.schemaV1().conform("SessionNotification", full, true);
-  const details = { sessionId: session.id, kind: update["sessionUpdate"] };
-  if (!conformed.ok) return log(bridge, "warn", "update-dropped", { ...details, fault: conformed.fault });
-  if (conformed.dropped.length > 0) log(bridge, "warn", "update-repaired", { ...details, dropped: conformed.dropped });
-  toClient(bridge, notification(Method.sessionUpdate, conformed.value));
+  sendConforming(bridge, full, bridge.options.schemaV1, "SessionNotification");
 }
 
 /** Params of a v1 call to the client, with the client's own paths. */
