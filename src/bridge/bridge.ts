@@ -2,6 +2,8 @@
  * The core: one event in, the effects of it out. Synchronous, so that what leaves towards one peer keeps the order in
  * which its causes came (docs/mapping.md §0, I1). No I/O, no clock, no randomness of its own.
  */
+
+import { frameOf, lineOf } from "../protocol/chunk-pattern.ts";
 import { ErrorCode, rpcError } from "../protocol/errors.ts";
 import { failure, isRequestId, notification, type RequestId, readFrameEnds, result } from "../protocol/frames.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
@@ -9,6 +11,7 @@ import { Method } from "../protocol/methods.ts";
 import { readError } from "../translate/errors.ts";
 import { paramsToClient, resultToClient } from "../translate/path-map.ts";
 import { personAnswered } from "./agent-requests.ts";
+import { agentChunk } from "./chunks.ts";
 import { log, toAgent, toClient } from "./effects.ts";
 import type { Effect, Event, Side } from "./events.ts";
 import { agentExited, farewell, refuseWithoutAgent } from "./failures.ts";
@@ -51,6 +54,9 @@ function handle(bridge: Bridge, event: Event): void {
     case "frame":
       if (event.from === "client") fromClient(bridge, event);
       else fromAgent(bridge, event.value, event.line);
+      break;
+    case "chunk":
+      if (!agentChunk(bridge, event.chunk)) fromAgent(bridge, frameOf(event.chunk), lineOf(event.chunk));
       break;
     case "not-json":
       if (bridge.pairing === "pass-through") forwardLine(bridge, "agent", event.line);

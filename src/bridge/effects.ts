@@ -77,7 +77,7 @@ export function sendConforming(
   definition: string,
 ): JsonObject | undefined {
   const update = asObject(params["update"]);
-  if (isPlainChunk(update) && (params["_meta"] === undefined || isObject(params["_meta"]))) {
+  if (isPlainChunk(params)) {
     toClient(bridge, notification(Method.sessionUpdate, params));
     return update;
   }
@@ -94,10 +94,12 @@ export function sendConforming(
 
 const CHUNKS = new Set<unknown>(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]);
 
-/** True for a text chunk with nothing in it that could be invalid: most traffic, sent without asking the schema. */
-function isPlainChunk(update: JsonObject): boolean {
+/** True for the params of a text chunk with nothing in it that could be invalid: most traffic, sent without asking the schema. */
+export function isPlainChunk(params: JsonObject): boolean {
+  const update = asObject(params["update"]);
   const content = update["content"];
   return (
+    (params["_meta"] === undefined || isObject(params["_meta"])) &&
     CHUNKS.has(update["sessionUpdate"]) &&
     typeof update["messageId"] === "string" &&
     isObject(content) &&

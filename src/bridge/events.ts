@@ -1,4 +1,5 @@
 /** The border of the core: every event that can come in, every effect that can go out. */
+import type { ChunkLine, SplicedFrame } from "../protocol/chunk-pattern.ts";
 import type { RpcError } from "../protocol/errors.ts";
 import type { Frame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
@@ -11,6 +12,8 @@ export type Side = "client" | "agent";
 export type Event =
   /** A line that parsed as JSON. `line` holds its bytes without the line break, for pass-through. */
   | { type: "frame"; from: Side; value: unknown; line: Uint8Array }
+  /** A line of the agent's that was not parsed, for its pattern is known. It is good for this step only. */
+  | { type: "chunk"; chunk: ChunkLine }
   /** A line of the client's that is no JSON. (An agent's is noise and stays in the shell.) */
   | { type: "not-json"; line: Uint8Array }
   /** A line above the frame limit, drained without being held; `head` and `tail` are its ends, as text. */
@@ -45,6 +48,8 @@ export type Effect =
   | { type: "send"; to: Side; frame: Frame }
   /** Bytes of a received line, sent on untouched. */
   | { type: "forward"; to: Side; line: Uint8Array }
+  /** Sends the client the text of this step's chunk, between other bytes than the agent's. */
+  | { type: "splice"; to: "client"; chunk: ChunkLine; frame: SplicedFrame }
   /** Sets the named timer, replacing one of the same name. */
   | { type: "timer"; name: string; ms: number }
   | { type: "clear-timer"; name: string }

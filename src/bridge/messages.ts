@@ -1,6 +1,7 @@
 /**
  * Message identity: which message a chunk belongs to, and under which id the client knows it (docs/mapping.md §5).
  */
+import { type ChunkLine, textOf as textOfChunk } from "../protocol/chunk-pattern.ts";
 import { isObject, type JsonObject, without } from "../protocol/json.ts";
 
 /** The three kinds of message; an id is unique within one kind (v2 prompt lifecycle, "Entity IDs"). */
@@ -178,6 +179,23 @@ export function identify(
   if (textOf(content) !== "" || messages.current === undefined) replaceCurrent(messages, entry);
   else if (given === undefined) messages.unplaced = entry;
   return { id: entry.id };
+}
+
+/**
+ * The identity of a live chunk of text that goes on with the message at the end of the timeline, as {@link identify} has it;
+ * undefined, with nothing done, for any other.
+ */
+export function continueMessage(
+  messages: Messages,
+  kind: MessageKind,
+  given: string | undefined,
+  chunk: ChunkLine,
+): string | undefined {
+  const { current } = messages;
+  if (current === undefined || current.kind !== kind || current.content !== undefined) return undefined;
+  if (given === undefined ? current.given : !current.given || current.id !== given) return undefined;
+  current.length += digestChunk(current.digest, chunk);
+  return current.id;
 }
 
 /** The message a chunk continues; undefined for a new one; a string for the id of the message it restates. */
@@ -415,6 +433,34 @@ export function digest(into: Digest, block: JsonObject): void {
   into.a = a;
   into.b = b;
 }
+
+/** Adds the text of a chunk to a digest, as {@link digest} does. Returns its length, in UTF-16 units. */
+function digestChunk(into: Digest, chunk: ChunkLine): number {
+  if (!chunk.simple) {
+    const text = textOfChunk(chunk);
+    digest(into, { type: "text", text });
+    return text.length;
+  }
+  const { source, textEnd } = chunk;
+  let { a, b } = into;
+  let length = 0;
+  for (let index = chunk.textStart; index < textEnd; index++) {
+    let unit = source[index] ?? 0;
+    if (unit === BACKSLASH) unit = unescaped[source[++index] ?? 0] ?? 0;
+    a = Math.imul(a ^ unit, 0x01000193);
+    b = Math.imul(b ^ unit, 0x85ebca6b) + 1;
+    length++;
+  }
+  into.a = a;
+  into.b = b;
+  return length;
+}
+
+const BACKSLASH = 0x5c;
+/** What the characters after a backslash stand for. */
+const unescaped = new Uint8Array(128).map((_, index) => index);
+for (const [letter, character] of ["b\b", "f\f", "n\n", "r\r", "t\t"])
+  unescaped[letter?.charCodeAt(0) ?? 0] = character?.charCodeAt(0) ?? 0;
 
 /** True for digests of the same content. */
 export function sameDigest(one: Digest, other: Digest): boolean {

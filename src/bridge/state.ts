@@ -1,4 +1,5 @@
 /** What is remembered between frames, as plain data: the bridge, its sessions, turns and open requests. */
+import type { ChunkPattern, SplicedFrame } from "../protocol/chunk-pattern.ts";
 import type { ErrorFrame, RequestId, ResultFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import type { ProtocolSchema } from "../protocol/schema.ts";
@@ -186,6 +187,12 @@ export interface IndexEntry {
   updatedAt: string;
 }
 
+/** What the client gets round the text of a chunk, under this id; nothing where its frame has to be made. */
+export interface SplicedChunk {
+  messageId: string;
+  frame: SplicedFrame | undefined;
+}
+
 /** How far the connection has come; in `over` nothing has an effect any more. */
 export type Phase = "new" | "initializing" | "ready" | "over";
 
@@ -219,6 +226,8 @@ export interface Bridge {
   nextClientId: number;
   nextMessage: number;
   sessions: Map<string, Session>;
+  /** What became of the last chunk of each pattern. */
+  spliced: WeakMap<ChunkPattern, SplicedChunk>;
   /** The sessions of the downgrade pairing. */
   downgraded: Map<string, DowngradedSession>;
   index: Map<string, IndexEntry>;
@@ -267,6 +276,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     nextClientId: 1,
     nextMessage: 1,
     sessions: new Map(),
+    spliced: new WeakMap(),
     downgraded: new Map(),
     index: new Map(),
     ledgers: new Map(),

@@ -4,7 +4,7 @@
 import { asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
 import { availableCommandsToV2 } from "../translate/commands.ts";
 import { configOptionsToV2, withCurrentMode } from "../translate/config-options.ts";
-import { contentBlockToV2 } from "../translate/content.ts";
+import { chunkToV2, contentBlockToV2 } from "../translate/content.ts";
 import type { Notes } from "../translate/notes.ts";
 import { resolvePath } from "../translate/paths.ts";
 import { planToV2 } from "../translate/plans.ts";
@@ -130,19 +130,27 @@ function messageChunk(bridge: Bridge, session: Session, chunk: string, update: J
     log(bridge, "debug", "echo-absorbed", { sessionId: session.id });
     return;
   }
-  const restated = bridge.behaviour.restatedMessages;
-  const known = session.messages.ledger.length;
-  const identity = identify(session.messages, kind, given, content, () => mintId(bridge), restated);
+  const messageId = messageOf(bridge, session, kind, given, content);
+  if (messageId === undefined) return;
+  updateClient(bridge, session, chunkToV2(update, messageId), params);
+}
+
+/** The message a live chunk belongs to; undefined when the chunk is not to be shown. */
+export function messageOf(
+  bridge: Bridge,
+  session: Session,
+  kind: MessageKind,
+  given: string | undefined,
+  content: JsonObject,
+): string | undefined {
+  const { messages } = session;
+  const known = messages.ledger.length;
+  const identity = identify(messages, kind, given, content, () => mintId(bridge), bridge.behaviour.restatedMessages);
   // Where a message begins, the one before it has ended.
-  if (session.messages.ledger.length > known) keepMessages(bridge, session);
-  if ("restates" in identity) {
-    log(bridge, "info", "restated-message-dropped", { sessionId: session.id, messageId: identity.restates });
-    return;
-  }
-  // `{ ...update, messageId }` is no substitute: V8 takes longer to add a member to such a copy than to parse the frame.
-  const { sessionUpdate, messageId: _, content: __, ...rest } = update;
-  const v2 = { sessionUpdate, messageId: identity.id, content: contentBlockToV2(content), ...rest };
-  updateClient(bridge, session, v2, params);
+  if (messages.ledger.length > known) keepMessages(bridge, session);
+  if ("id" in identity) return identity.id;
+  log(bridge, "info", "restated-message-dropped", { sessionId: session.id, messageId: identity.restates });
+  return undefined;
 }
 
 /**

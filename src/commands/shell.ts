@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Readable, Writable } from "node:stream";
 import { step } from "../bridge/bridge.ts";
+import { takesChunks } from "../bridge/chunks.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
 import { type AgentBehaviour, createBridge } from "../bridge/state.ts";
 import { applyProfile, findProfile, loadProfiles } from "../config/profiles.ts";
@@ -16,8 +17,9 @@ import { openStore, type Store } from "../store/store.ts";
 import type { Recorder } from "../trace/recorder.ts";
 import { type PathMap, parsePathMap } from "../translate/path-map.ts";
 import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
+import { createChunkReader } from "../transport/chunk-reader.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
-import { createLineSplitter, type Line, type LineSplitter } from "../transport/lines.ts";
+import { createLineSplitter, type Line, type LineReader, type LineSplitter } from "../transport/lines.ts";
 import { createOutput, type Output } from "../transport/output.ts";
 import { createTail } from "../transport/tail.ts";
 import { within } from "../transport/within.ts";
@@ -126,8 +128,8 @@ export function startShell(options: ShellOptions): Shell {
     child = startAgent(
       { ...agent, env: process.env, cwd: process.cwd(), ladder },
       {
-        onStdout: (chunk) => whileCurrent(() => agentLines(splitter.push(chunk))),
-        onStdoutEnd: () => whileCurrent(() => agentLines(splitter.end())),
+        onStdout: (chunk) => whileCurrent(() => agentBytes(splitter, chunk)),
+        onStdoutEnd: () => whileCurrent(() => agentEnd(splitter)),
         onStderrLine: (line) => {
           recorder?.stderr(line);
           options.tell(line);
@@ -198,6 +200,12 @@ export function startShell(options: ShellOptions): Shell {
         outputOf(effect.to).write(effect.line);
         recorder?.forwarded(effect.to, effect.line);
         break;
+      case "splice": {
+        const { chunk, frame } = effect;
+        clientOutput.splice(frame.before, chunk.source, chunk.textStart, chunk.textEnd, frame.after);
+        recorder?.spliced(effect.to, chunk, frame);
+        break;
+      }
       case "timer":
         clearTimeout(timers.get(effect.name));
         timers.set(
@@ -310,28 +318,46 @@ export function startShell(options: ShellOptions): Shell {
     if (agentOutput.full) client.input.pause();
   }
 
-  function agentLines(lines: Line[]): void {
-    for (const line of lines) {
-      if ("oversized" in line) {
-        dispatch({ type: "oversized", from: "agent", bytes: line.oversized, head: line.head, tail: line.tail });
-        continue;
-      }
-      const { frames, noise, recovered } = decodeAgentLine(line.bytes);
-      const isTidy = frames.length === 1 && noise.length === 0 && recovered === undefined;
-      const source = isTidy ? undefined : recorder?.untidy(line.bytes);
-      for (const text of noise) {
-        options.tell(text);
-        const line = text.slice(0, LOGGED_NOISE);
-        log.warn("agent-noise", { text: line });
-        noiseTail.push(Buffer.from(`${line}\n`));
-      }
-      if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
-      for (const frame of frames) {
-        options.onAgentFrame?.(frame.value);
-        dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line }, source);
-      }
-    }
+  const chunkReader = createChunkReader();
+  // Who looks at every frame is to get every frame.
+  const readsChunks = () => options.onAgentFrame === undefined && takesChunks(bridge);
+  const agentReader: LineReader = {
+    within(bytes, start, end) {
+      const chunk = readsChunks() ? chunkReader.read(bytes, start, end) : undefined;
+      if (chunk !== undefined) dispatch({ type: "chunk", chunk });
+      return chunk !== undefined;
+    },
+    line: agentLine,
+  };
+
+  function agentBytes(splitter: LineSplitter, bytes: Buffer): void {
+    splitter.read(bytes, agentReader);
     if (clientOutput.full) child.pauseStdout();
+  }
+
+  function agentEnd(splitter: LineSplitter): void {
+    for (const line of splitter.end()) agentLine(line);
+    if (clientOutput.full) child.pauseStdout();
+  }
+
+  function agentLine(line: Line): void {
+    if ("oversized" in line)
+      return dispatch({ type: "oversized", from: "agent", bytes: line.oversized, head: line.head, tail: line.tail });
+    const { frames, noise, recovered } = decodeAgentLine(line.bytes);
+    const isTidy = frames.length === 1 && noise.length === 0 && recovered === undefined;
+    const source = isTidy ? undefined : recorder?.untidy(line.bytes);
+    for (const text of noise) {
+      options.tell(text);
+      const line = text.slice(0, LOGGED_NOISE);
+      log.warn("agent-noise", { text: line });
+      noiseTail.push(Buffer.from(`${line}\n`));
+    }
+    if (recovered !== undefined) log.warn("agent-line-recovered", { form: recovered, frames: frames.length });
+    for (const frame of frames) {
+      options.onAgentFrame?.(frame.value);
+      if (isTidy && readsChunks()) chunkReader.parsed(frame.line, frame.value);
+      dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line }, source);
+    }
   }
 
   let left = false;

@@ -7,6 +7,8 @@ export interface Batch {
 /** A record being written. */
 export interface Draft {
   bytes(bytes: Uint8Array): void;
+  /** A few bytes, those from `start` to `end`. */
+  part(bytes: Uint8Array, start: number, end: number): void;
   byte(byte: number): void;
   /** Returns how many bytes the text has. */
   text(text: string): number;
@@ -68,6 +70,11 @@ export function createBlocks(size: number): Blocks {
     bytes(bytes) {
       block.set(bytes, end);
       end += bytes.length;
+    },
+    part(bytes, from, to) {
+      // For a few bytes the loop is quicker than a view of them.
+      if (to - from > 100) return this.bytes(bytes.subarray(from, to));
+      for (let index = from; index < to; index++) block[end++] = bytes[index] ?? 0;
     },
     byte(byte) {
       block[end++] = byte;

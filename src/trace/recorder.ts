@@ -2,6 +2,14 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import type { Event, Side } from "../bridge/events.ts";
 import type { Log, Logger } from "../logging.ts";
+import {
+  type ChunkLine,
+  type ChunkPattern,
+  frameOf,
+  frameText,
+  lineOf,
+  type SplicedFrame,
+} from "../protocol/chunk-pattern.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { mask } from "../redact.ts";
@@ -43,6 +51,8 @@ export interface Recorder {
   settled(): void;
   /** A frame of the bridge's has been written, as this text. */
   sent(to: Side, frame: unknown, text: string): void;
+  /** The text of the event's chunk has been written into this frame. */
+  spliced(to: Side, chunk: ChunkLine, frame: SplicedFrame): void;
   /** A line has been passed on as it came. */
   forwarded(to: Side, line: Uint8Array): void;
   /** A line of the agent's that is not simply a frame. Returns the number of its record. */
@@ -99,6 +109,15 @@ interface Subject {
   head: ReturnType<typeof createHeads>;
 }
 
+/** What is known of frames that are the same but for a text, each between the same bytes. */
+interface KnownRound {
+  described: Description;
+  /** Whether there is nothing like a secret in those bytes. */
+  harmless: boolean;
+  /** The message the frames are chunks of. */
+  message: unknown;
+}
+
 /** What is told of a frame beside its text. */
 interface Description {
   kind: FrameRecord["kind"];
@@ -146,6 +165,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
   const toAgent = newLeg("bridge-agent");
   const legFrom = (side: Side) => (side === "client" ? fromClient : fromAgent);
   const legTo = (side: Side) => (side === "client" ? toClient : toAgent);
+
+  const knownRounds = new WeakMap<SplicedFrame, KnownRound>();
 
   let millisecond = -1;
   /** Wall and monotonic time of that millisecond, as members up to the point; as text and as bytes. */
@@ -258,6 +279,55 @@ export function openRecorder(options: RecorderOptions): Recorder {
     return undefined;
   }
 
+  /**
+   * Records a frame that is a text between bytes known from before, for a fraction of the cost. What is looked through for
+   * secrets is the text with a little of what stands round it, and the rest once.
+   *
+   * @param round what stands round the text
+   * @returns false, with nothing recorded, when all of the frame has to be looked through
+   */
+  function chunk(
+    leg: LegState,
+    { pattern, source, textStart, textEnd }: ChunkLine,
+    round: SplicedFrame,
+    now: number,
+  ): boolean {
+    const { before, after } = round;
+    const known = knownOf(round, pattern);
+    subject = subjectOf(leg, known.described);
+    if (options.redact) {
+      const isHarmless = known.harmless && !subject.suspect && looksHarmless(source, textStart - 3, textEnd + 3);
+      if (!isHarmless) return false;
+    }
+    described = known.described;
+    const length = before.length + textEnd - textStart + after.length;
+    const { about, head } = subject;
+    const seq = next();
+    const thousandths = setClock(now);
+    if (!writer.begin(MOST_HEAD + about.length + length)) return true;
+    record.bytes(head({ seq, clock: clockBytes, thousandths, cause, about, bytes: length }));
+    record.bytes(before);
+    record.part(source, textStart, textEnd);
+    record.bytes(after);
+    record.byte(CLOSE);
+    writer.commit();
+    return true;
+  }
+
+  function knownOf(round: SplicedFrame, { sessionId }: ChunkPattern): KnownRound {
+    let known = knownRounds.get(round);
+    if (known === undefined) {
+      const { before, after } = round;
+      known = {
+        described: { kind: "notification", method: Method.sessionUpdate, session: sessionId, request: undefined },
+        harmless: looksHarmless(before) && looksHarmless(after),
+        message: messageOf(asObject(parsed(Buffer.concat([before, after])))),
+      };
+      knownRounds.set(round, known);
+    }
+    return known;
+  }
+
   /** Writes a frame whose length in bytes is known only then. Returns its bytes where they stand. */
   function writeText(head: Subject["head"], fields: HeadFields, text: string): Uint8Array {
     const guessed = head(fields);
@@ -326,10 +396,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
     const message = method === Method.sessionUpdate ? messageOf(value) : undefined;
     if (message !== undefined && subject?.message === message) return;
     if (subject !== undefined && message !== undefined) subject.message = message;
-    const due: Cause =
-      event.type === "frame"
-        ? { from: event.from, kind: causing.kind, method: causing.method, frame: asObject(event.value) }
-        : { from: "nobody", event: event.type };
+    const due = causeOf(event, causing);
     const isAsked = () => [...fromClient.asked.values()].some((asked) => asked.method === method);
     const made = madeOf({ to, kind, method, frame: value }, due, isAsked);
     if (made !== undefined) append("note", elapsed(), members({ ...made, session }), sequence);
@@ -381,6 +448,13 @@ export function openRecorder(options: RecorderOptions): Recorder {
             causing = described;
             break;
           }
+          case "chunk": {
+            const { pattern } = told.chunk;
+            if (!chunk(fromAgent, told.chunk, pattern, now))
+              frame(fromAgent, frameOf(told.chunk), lineOf(told.chunk), now, source);
+            causing = described;
+            break;
+          }
           case "not-json":
             noFrame(fromClient, told.line, now);
             break;
@@ -404,6 +478,18 @@ export function openRecorder(options: RecorderOptions): Recorder {
       attempt(() => {
         frame(legTo(to), value, text, elapsed(), cause);
         if (event !== undefined) tellMade(to, value as JsonObject, event);
+      });
+    },
+    spliced(to, line, round) {
+      attempt(() => {
+        const now = elapsed();
+        const leg = legTo(to);
+        const isRecorded = chunk(leg, line, round, now);
+        if (isRecorded && subject?.message === knownOf(round, line.pattern).message) return;
+        const text = frameText(line, round);
+        const value = JSON.parse(text);
+        if (!isRecorded) frame(leg, value, text, now, cause);
+        if (event !== undefined) tellMade(to, value, event);
       });
     },
     forwarded(to, line) {
@@ -446,6 +532,13 @@ export function openRecorder(options: RecorderOptions): Recorder {
       return writer.end(END_PATIENCE);
     },
   };
+}
+
+/** What made the bridge write a frame. */
+function causeOf(event: Event, { kind, method }: Description): Cause {
+  if (event.type === "frame") return { from: event.from, kind, method, frame: asObject(event.value) };
+  if (event.type === "chunk") return { from: "agent", kind, method, frame: frameOf(event.chunk) };
+  return { from: "nobody", event: event.type };
 }
 
 /** The message that an update is a chunk of. */

@@ -32,6 +32,13 @@ function withBoundedPriority(block: JsonObject): JsonObject {
   return priority === annotations.priority ? block : { ...block, annotations: { ...annotations, priority } };
 }
 
+/** A v1 chunk of a message as v2 has it, under the id of its message (docs/mapping.md §5). */
+export function chunkToV2(update: JsonObject, messageId: string): JsonObject {
+  // `{ ...update, messageId }` is no substitute: V8 takes longer to add a member to such a copy than to parse the frame.
+  const { sessionUpdate, messageId: _, content, ...rest } = update;
+  return { sessionUpdate, messageId, content: contentBlockToV2(content), ...rest };
+}
+
 /** A v1 object that holds one content block or a list of them in `content`, with those as v2 has them. */
 export function withContentToV2(holder: JsonObject): JsonObject {
   const { content } = holder;

@@ -8,9 +8,22 @@ export interface OversizedLine {
   tail: string;
 }
 
+/** Who is told of lines, in their order. */
+export interface LineReader {
+  /**
+   * A line that lies within one chunk, at the bytes from `start` to `end` of it.
+   *
+   * @returns whether it has been read there; else it comes as a line
+   */
+  within(chunk: Buffer, start: number, end: number): boolean;
+  line(line: Line): void;
+}
+
 export interface LineSplitter {
   /** Takes the next bytes of the stream; returns the lines they complete, in order. */
   push(chunk: Buffer): Line[];
+  /** The same, telling of each line before it looks for the next. */
+  read(chunk: Buffer, reader: LineReader): void;
   /** Takes the end of the stream; returns the last line when it had no line break. */
   end(): Line[];
 }
@@ -44,48 +57,57 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
     held = [Buffer.concat(held, END_BYTES)];
   }
 
-  function finish(lines: Line[]): void {
-    const bytes = Buffer.concat(held);
-    if (length > maxBytes) lines.push(oversized(length, bytes, length > keptBytes ? tail : bytes));
-    else if (length > 0) addLine(lines, bytes);
+  function finish(): Line | undefined {
+    const bytes = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held);
+    const whole = length;
     held = [];
     length = 0;
+    if (whole > maxBytes) return oversized(whole, bytes, whole > keptBytes ? tail : bytes);
+    return whole > 0 ? lineOf(bytes) : undefined;
+  }
+
+  function read(chunk: Buffer, reader: LineReader): void {
+    let start = 0;
+    let lineFeed = chunk.indexOf(LINE_FEED);
+    if (length > 0 && lineFeed !== -1) {
+      hold(chunk.subarray(0, lineFeed));
+      const line = finish();
+      if (line !== undefined) reader.line(line);
+      start = lineFeed + 1;
+      lineFeed = chunk.indexOf(LINE_FEED, start);
+    }
+    while (lineFeed !== -1) {
+      if (lineFeed - start > maxBytes || !reader.within(chunk, start, lineFeed)) {
+        const bytes = chunk.subarray(start, lineFeed);
+        const line = bytes.length > maxBytes ? oversized(bytes.length, bytes, bytes) : lineOf(bytes);
+        if (line !== undefined) reader.line(line);
+      }
+      start = lineFeed + 1;
+      lineFeed = chunk.indexOf(LINE_FEED, start);
+    }
+    if (start < chunk.length) hold(chunk.subarray(start));
   }
 
   return {
     push(chunk) {
       const lines: Line[] = [];
-      let start = 0;
-      let lineFeed = chunk.indexOf(LINE_FEED);
-      if (length > 0 && lineFeed !== -1) {
-        hold(chunk.subarray(0, lineFeed));
-        finish(lines);
-        start = lineFeed + 1;
-        lineFeed = chunk.indexOf(LINE_FEED, start);
-      }
-      while (lineFeed !== -1) {
-        const bytes = chunk.subarray(start, lineFeed);
-        if (bytes.length > maxBytes) lines.push(oversized(bytes.length, bytes, bytes));
-        else addLine(lines, bytes);
-        start = lineFeed + 1;
-        lineFeed = chunk.indexOf(LINE_FEED, start);
-      }
-      if (start < chunk.length) hold(chunk.subarray(start));
+      read(chunk, { within: () => false, line: (line) => lines.push(line) });
       return lines;
     },
+    read,
     end() {
-      const lines: Line[] = [];
-      finish(lines);
-      return lines;
+      const line = finish();
+      return line === undefined ? [] : [line];
     },
   };
 }
 
-function addLine(lines: Line[], raw: Buffer): void {
+/** The line that these bytes are, unless they are blank. */
+function lineOf(raw: Buffer): Line | undefined {
   const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
   const end = raw[raw.length - 1] === CARRIAGE_RETURN ? raw.length - 1 : raw.length;
   const bytes = start === 0 && end === raw.length ? raw : raw.subarray(start, Math.max(start, end));
-  if (!isBlank(bytes)) lines.push({ bytes });
+  return isBlank(bytes) ? undefined : { bytes };
 }
 
 function isBlank(bytes: Buffer): boolean {

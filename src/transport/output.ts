@@ -3,6 +3,8 @@ import type { Writable } from "node:stream";
 export interface Output {
   /** Writes one line; the `\n` is added. Lines leave in the order of the calls, strings and bytes alike. */
   write(line: string | Uint8Array): void;
+  /** Writes one line of these bytes, those from `start` to `end` of `source`, and those after them. */
+  splice(before: Uint8Array, source: Uint8Array, start: number, end: number, after: Uint8Array): void;
   /** True from the stream's back-pressure until `onDrain`: whatever feeds this output should pause. */
   readonly full: boolean;
   /**
@@ -23,17 +25,24 @@ export interface OutputHandlers {
 }
 
 const BATCH_BYTES = 64 * 1024;
-const LINE_FEED = Buffer.from("\n");
+const LINE_FEED = 0x0a;
+/** A line of more bytes than this is not copied into a block. */
+const LARGE = BATCH_BYTES / 4;
+/** How many blocks are kept to be used again. */
+const SPARE_BLOCKS = 4;
 
 /**
  * An ordered line writer over a stream. What is written within one turn of the event loop leaves in one write, or in
  * several of about 64 KiB. Ending the stream is left to its owner: lines written after its end are discarded.
  */
 export function createOutput(stream: Writable, handlers: OutputHandlers): Output {
-  // The batch is `pieces` followed by `text`. Joining text is several times cheaper than one stream write a line.
-  let pieces: Uint8Array[] = [];
-  let text = "";
-  let size = 0;
+  // Lines are written into blocks of bytes at once: text joined first would have to be made flat and encoded later, which
+  // costs more than all of this.
+  const spare: Buffer[] = [];
+  let block: Buffer = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  /** The end of what the stream has of the block, and of what is in it. */
+  let taken = 0;
+  let used = 0;
   let scheduled = false;
   let inFlight = 0;
   let full = false;
@@ -42,25 +51,65 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
 
   function handOver(): void {
     scheduled = false;
-    if (size === 0) return;
-    if (pieces.length > 0) closeText();
-    const batch = pieces.length === 0 ? text : Buffer.concat(pieces);
-    pieces = [];
-    text = "";
-    size = 0;
+    if (used === taken) return;
+    const batch = block.subarray(taken, used);
+    taken = used;
+    give(batch, onTaken);
+  }
+
+  /** The block is handed over for good, and another begun. */
+  function nextBlock(): void {
+    const done = block;
+    const batch = block.subarray(taken, used);
+    block = spare.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES);
+    taken = 0;
+    used = 0;
+    if (batch.length === 0) return;
+    // Writes are taken in their order: with the last of a block, all of it has been.
+    give(batch, () => {
+      if (spare.length < SPARE_BLOCKS) spare.push(done);
+      onTaken();
+    });
+  }
+
+  function give(batch: Uint8Array, done: () => void): void {
     if (broken || stream.writableEnded) return;
     inFlight++;
     try {
-      if (!stream.write(batch, onTaken)) full = true;
+      if (!stream.write(batch, done)) full = true;
     } catch (error) {
       // A file's stream writes at once and throws when the disk is full.
       process.nextTick(breakDown, error instanceof Error ? error : new Error(String(error)));
     }
   }
 
-  function closeText(): void {
-    if (text !== "") pieces.push(Buffer.from(text));
-    text = "";
+  /** Makes room for so many bytes and a line break. */
+  function reserve(bytes: number): void {
+    if (used + bytes >= BATCH_BYTES) nextBlock();
+  }
+
+  function endLine(): void {
+    block[used++] = LINE_FEED;
+    if (scheduled) return;
+    scheduled = true;
+    process.nextTick(handOver);
+  }
+
+  function put(bytes: Uint8Array): void {
+    block.set(bytes, used);
+    used += bytes.length;
+  }
+
+  function putPart(source: Uint8Array, start: number, end: number): void {
+    // For a few bytes the loop is quicker than a view of them.
+    if (end - start > 100) return put(source.subarray(start, end));
+    for (let index = start; index < end; index++) block[used++] = source[index] ?? 0;
+  }
+
+  function large(line: Uint8Array): void {
+    nextBlock();
+    give(line, onTaken);
+    endLine();
   }
 
   function onTaken(): void {
@@ -96,19 +145,27 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
   return {
     write(line) {
       if (broken) return;
-      if (typeof line === "string") {
-        text += line;
-        text += "\n";
+      if (typeof line !== "string") {
+        if (line.length > LARGE) return large(line);
+        reserve(line.length);
+        put(line);
       } else {
-        closeText();
-        pieces.push(line, LINE_FEED);
+        // A character of a string has up to three bytes.
+        if (line.length > LARGE / 3) return large(Buffer.from(line));
+        reserve(line.length * 3);
+        used += block.write(line, used);
       }
-      size += line.length + 1;
-      if (size >= BATCH_BYTES) handOver();
-      else if (!scheduled) {
-        scheduled = true;
-        process.nextTick(handOver);
-      }
+      endLine();
+    },
+    splice(before, source, start, end, after) {
+      if (broken) return;
+      const length = before.length + end - start + after.length;
+      if (length > LARGE) return large(Buffer.concat([before, source.subarray(start, end), after]));
+      reserve(length);
+      put(before);
+      putPart(source, start, end);
+      put(after);
+      endLine();
     },
     get full() {
       return full;

@@ -1,10 +1,13 @@
 import { createRequire } from "node:module";
 import { expect } from "vitest";
 import { step } from "../../src/bridge/bridge.ts";
+import { takesChunks } from "../../src/bridge/chunks.ts";
 import type { Effect, Event, Side } from "../../src/bridge/events.ts";
 import { type Bridge, type BridgeOptions, createBridge } from "../../src/bridge/state.ts";
+import { frameText } from "../../src/protocol/chunk-pattern.ts";
 import type { JsonObject } from "../../src/protocol/json.ts";
 import { readSchema } from "../../src/protocol/schema.ts";
+import { createChunkReader } from "../../src/transport/chunk-reader.ts";
 import { definesMethod, type Version, validateFrame } from "./schema.ts";
 
 const schemaOf = (version: Version) =>
@@ -24,6 +27,8 @@ export interface Outcome {
   logs: { level: string; event: string; details: JsonObject }[];
   says: string[];
   done: number | undefined;
+  /** How many of the frames were not made, but spliced. */
+  spliced: number;
 }
 
 /** Options of a core under test: no waiting anywhere unless a test asks for it. */
@@ -61,6 +66,8 @@ export interface Dialogue {
   now: number;
   client(frame: unknown): Outcome;
   agent(frame: unknown): Outcome;
+  /** A frame of the agent's as it is on the wire: one whose pattern is known comes as a chunk. */
+  agentLine(line: string): Outcome;
   event(event: Event): Outcome;
   /** Fires a timer that is set; fails when it is not. */
   fire(name: string): Outcome;
@@ -78,6 +85,7 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
   const bridge = createBridge(options);
   const timers = new Map<string, number>();
   const due = new Map<string, number>();
+  const chunks = createChunkReader();
   const saidByClient = new Set<string>();
   let askedInV2 = false;
   const asked: Record<Side, Map<unknown, string>> = { client: new Map(), agent: new Map() };
@@ -123,10 +131,11 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
   function collect(effect: Effect, outcome: Outcome): void {
     switch (effect.type) {
       case "send":
+      case "splice":
       case "forward": {
-        const text = effect.type === "send" ? JSON.stringify(effect.frame) : new TextDecoder().decode(effect.line);
-        const frame = JSON.parse(text) as JsonObject;
-        if (effect.type === "send") validate(effect.to, frame);
+        const frame = JSON.parse(textOf(effect)) as JsonObject;
+        if (effect.type !== "forward") validate(effect.to, frame);
+        if (effect.type === "splice") outcome.spliced++;
         outcome.sent.push([effect.to, frame]);
         (effect.to === "client" ? outcome.toClient : outcome.toAgent).push(frame);
         break;
@@ -164,6 +173,14 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
     now: 0,
     client: frame("client"),
     agent: frame("agent"),
+    agentLine(line) {
+      const bytes = Buffer.from(line);
+      const chunk = takesChunks(bridge) ? chunks.read(bytes, 0, bytes.length) : undefined;
+      if (chunk !== undefined) return event({ type: "chunk", chunk });
+      const value = JSON.parse(line);
+      chunks.parsed(bytes, value);
+      return event({ type: "frame", from: "agent", value, line: bytes });
+    },
     event,
     fire(name) {
       expect([...timers.keys()]).toContain(name);
@@ -187,8 +204,20 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
   return dialogue;
 }
 
+/** The frame as it leaves. */
+function textOf(effect: Extract<Effect, { type: "send" | "splice" | "forward" }>): string {
+  switch (effect.type) {
+    case "send":
+      return JSON.stringify(effect.frame);
+    case "splice":
+      return frameText(effect.chunk, effect.frame);
+    case "forward":
+      return new TextDecoder().decode(effect.line);
+  }
+}
+
 function noOutcome(): Outcome {
-  return { toClient: [], toAgent: [], sent: [], acts: [], logs: [], says: [], done: undefined };
+  return { toClient: [], toAgent: [], sent: [], acts: [], logs: [], says: [], done: undefined, spliced: 0 };
 }
 
 function add(to: Outcome, more: Outcome): void {
@@ -199,6 +228,7 @@ function add(to: Outcome, more: Outcome): void {
   to.logs.push(...more.logs);
   to.says.push(...more.says);
   to.done ??= more.done;
+  to.spliced += more.spliced;
 }
 
 /** One row of a script: something that happens, or something that is expected to come of it. */

@@ -4,24 +4,34 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { patternOf, takeApart } from "../../src/protocol/chunk-pattern.ts";
 import { openRecorder } from "../../src/trace/recorder.ts";
+import { agentText } from "../support/dialogue.ts";
 
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-test("texts around every length at which there is one digit more", async () => {
+function openIn(redact: boolean) {
   const folder = mkdtempSync(join(tmpdir(), "acp-shift-recorder-"));
   folders.push(folder);
   const path = join(folder, "trace.jsonl");
-  const recorder = openRecorder({
-    target: path,
-    limit: 2 ** 28,
-    redact: true,
-    onFault: (_, error) => expect.fail(error.message),
-  });
+  const onFault = (_: string, error: Error) => expect.fail(error.message);
+  const recorder = openRecorder({ target: path, limit: 2 ** 28, redact, onFault });
   recorder.begin({ agentCommand: ["agent"] });
+  /** All records but the first and the last. */
+  const records = () =>
+    readFileSync(path, "utf8")
+      .trimEnd()
+      .split("\n")
+      .slice(1, -1)
+      .map((line) => JSON.parse(line));
+  return { recorder, records };
+}
+
+test("texts around every length at which there is one digit more", async () => {
+  const { recorder, records: recorded } = openIn(true);
   const sizes = [20, 99, 100, 333, 334, 500, 997, 998, 999, 1000, 9_998, 30_000, 99_990, 100_000, 400_000];
   const texts = sizes.flatMap((size) =>
     ["x", "é", "漢", "😀", "token=abcdefgh "].flatMap((sign) =>
@@ -41,11 +51,7 @@ test("texts around every length at which there is one digit more", async () => {
   }
   await recorder.end(0);
 
-  const records = readFileSync(path, "utf8")
-    .trimEnd()
-    .split("\n")
-    .slice(1, -1)
-    .map((line) => JSON.parse(line));
+  const records = recorded();
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
   expect(records.length).toBe(2 * frames.length);
   records.forEach((record, index) => {
@@ -56,3 +62,60 @@ test("texts around every length at which there is one digit more", async () => {
     expect(JSON.stringify(record.frame)).toBe(isRedacted ? text.replaceAll("=abcdefgh", "=[redacted]") : text);
   });
 });
+
+/** What differs between a chunk that was parsed and one whose pattern was known: when, and the note of a new message. */
+const bare = ({ time: _, mono: __, ...record }: Record<string, unknown>) => record;
+
+test.each([true, false])(
+  "chunks whose pattern is known are recorded as those that are parsed (redact: %s)",
+  async (redact) => {
+    const texts = [
+      "a",
+      "b",
+      "plain",
+      'a "quote"\n',
+      "é漢😀",
+      "",
+      "sk-",
+      "ant-api03-abcdefghijklmnopqrstuvwxyz012345",
+      "token=abcdefgh",
+      "x@y",
+    ];
+    const whole = (text: string) => agentText(text, "m1", "s");
+    const parsed = openIn(redact);
+    for (const text of texts) {
+      const line = JSON.stringify(agentText(text, undefined, "s"));
+      const event = { type: "frame", from: "agent", value: JSON.parse(line), line: Buffer.from(line) } as const;
+      parsed.recorder.event(event, parsed.recorder.now());
+      parsed.recorder.sent("client", whole(text), JSON.stringify(whole(text)));
+      parsed.recorder.settled();
+    }
+    const known = openIn(redact);
+    const pattern = patternOf(
+      Buffer.from(JSON.stringify(agentText("", undefined, "s"))),
+      agentText("", undefined, "s"),
+    );
+    const frame = takeApart(whole(""));
+    if (pattern === undefined || frame === undefined) return expect.unreachable();
+    for (const text of texts) {
+      const source = Buffer.from(JSON.stringify(agentText(text, undefined, "s")));
+      const textEnd = source.length - pattern.after.length;
+      const chunk = {
+        pattern,
+        source,
+        start: 0,
+        end: source.length,
+        textStart: pattern.before.length,
+        textEnd,
+        simple: false,
+      };
+      known.recorder.event({ type: "chunk", chunk }, known.recorder.now());
+      known.recorder.spliced("client", chunk, frame);
+      known.recorder.settled();
+    }
+    await Promise.all([parsed.recorder.end(0), known.recorder.end(0)]);
+    expect(known.records().map(bare)).toEqual(parsed.records().map(bare));
+    expect(known.records().some(({ redacted }) => redacted)).toBe(redact);
+    expect(known.records().filter(({ type }) => type === "note").length).toBe(1);
+  },
+);

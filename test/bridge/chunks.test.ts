@@ -1,0 +1,106 @@
+// Guards bridge/chunks.ts: chunks known by their pattern lead to the very frames, records and questions, in the very order,
+// that they lead to when each is parsed.
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { BridgeOptions } from "../../src/bridge/state.ts";
+import type { JsonObject } from "../../src/protocol/json.ts";
+import {
+  agentHello,
+  agentText,
+  type Dialogue,
+  minted,
+  openDialogue,
+  prompt,
+  reply,
+  request,
+  runningDialogue,
+  text,
+  update,
+} from "../support/dialogue.ts";
+
+test("the third chunk of a message is not parsed, and the client gets what it got of the others", () => {
+  const dialogue = runningDialogue();
+  const texts = ["one", 'two "\\n', 'three "\\n'];
+  const outcomes = texts.map((words) => dialogue.agentLine(JSON.stringify(agentText(words))));
+  expect(outcomes.map(({ toClient }) => toClient)).toEqual(texts.map((words) => [agentText(words, minted(2))]));
+  expect(outcomes.map(({ spliced }) => spliced)).toEqual([0, 0, 1]);
+});
+
+/** One thing that happens; `words`, `id` and `meta` are what is said, where anything is. */
+const moves = fc.record({
+  act: fc.constantFrom(
+    ...Array<string>(20).fill("message"),
+    ...["thought", "thought", "thought", "echo", "image", "tool", "plan"],
+    ...["prompt", "prompt", "cancel", "answer", "resume", "wait"],
+  ),
+  words: fc.constantFrom("", "a", "ab", 'some "words"\n', "é漢😀", "hello", "\ud800"),
+  id: fc.constantFrom(...Array<undefined>(9).fill(undefined), "m1", "m1", "m2", ""),
+  meta: fc.constantFrom<(object | string | undefined)[]>(...Array<undefined>(9).fill(undefined), { text: "b" }, "none"),
+});
+type Move = typeof moves extends fc.Arbitrary<infer T> ? T : never;
+
+const KINDS: Record<string, string> = {
+  message: "agent_message_chunk",
+  image: "agent_message_chunk",
+  thought: "agent_thought_chunk",
+  echo: "user_message_chunk",
+};
+
+function agentUpdate({ act, words, id, meta }: Move): JsonObject {
+  const fields = { ...(id !== undefined && { messageId: id }), ...(meta !== undefined && { _meta: meta }) };
+  if (act === "tool") return update("s1", { sessionUpdate: "tool_call", toolCallId: words, title: "t", ...fields });
+  if (act === "plan") return update("s1", { sessionUpdate: "plan", entries: [], ...fields });
+  const content = act === "image" ? { type: "image", data: "", mimeType: "image/png" } : text(words);
+  return update("s1", { sessionUpdate: KINDS[act], content, ...fields });
+}
+
+/** Lets all that happen, and tells everything that came of it. */
+function story(dialogue: Dialogue, happens: readonly Move[], say: (frame: JsonObject) => unknown): unknown[] {
+  const told: unknown[] = [];
+  const open: unknown[] = [];
+  const hear = (outcome: ReturnType<Dialogue["event"]>) => {
+    for (const frame of outcome.toAgent) if ("method" in frame && "id" in frame) open.push(frame["id"]);
+    const { spliced: _, ...rest } = outcome;
+    told.push(rest);
+  };
+  for (const [index, move] of happens.entries()) {
+    if (move.act === "prompt") hear(dialogue.client(prompt(index, move.words)));
+    else if (move.act === "cancel")
+      hear(dialogue.client({ jsonrpc: "2.0", method: "session/cancel", params: { sessionId: "s1" } }));
+    else if (move.act === "resume")
+      hear(dialogue.client(request(index, "session/resume", { sessionId: "s1", cwd: "/work", replayFrom: "start" })));
+    else if (move.act === "wait") hear(dialogue.wait(move.words.length * 30));
+    else if (move.act !== "answer") hear(say(agentUpdate(move)) as ReturnType<Dialogue["event"]>);
+    else if (open.length > 0) hear(dialogue.agent(reply(open.shift(), { stopReason: "end_turn" })));
+  }
+  return told;
+}
+
+const settings: Partial<BridgeOptions>[] = [
+  {},
+  { restatedMessages: "drop", settle: 50, replaySettle: 20 },
+  { unprompted: "running" },
+  { remembers: true },
+];
+const forgetful = { ...agentHello, agentCapabilities: { ...agentHello.agentCapabilities, loadSession: false } };
+
+test.each([
+  ["an agent that can load", agentHello],
+  ["an agent that cannot", forgetful],
+])("whatever happens, with %s", (_, hello) => {
+  let spliced = 0;
+  fc.assert(
+    fc.property(fc.array(moves, { size: "large", maxLength: 40 }), fc.constantFrom(...settings), (happens, options) => {
+      const parsed = openDialogue(options, hello);
+      const known = openDialogue(options, hello);
+      const inKnown = story(known, happens, (frame) => {
+        const outcome = known.agentLine(JSON.stringify(frame));
+        spliced += outcome.spliced;
+        return outcome;
+      });
+      expect(inKnown).toEqual(story(parsed, happens, (frame) => parsed.agent(frame)));
+    }),
+    { numRuns: 200 },
+  );
+  expect(spliced).toBeGreaterThan(100);
+});
