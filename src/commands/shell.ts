@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { step } from "../bridge/bridge.ts";
 import { takesChunks } from "../bridge/chunks.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
+import { transcribes } from "../bridge/memory.ts";
 import { type AgentBehaviour, createBridge } from "../bridge/state.ts";
 import { applyProfile, findProfile, loadProfiles } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
@@ -10,12 +11,14 @@ import { UsageError } from "../config/usage-error.ts";
 import type { Logger } from "../logging.ts";
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
 import { type Frame, failure } from "../protocol/frames.ts";
-import type { JsonObject } from "../protocol/json.ts";
+import { asObject, type JsonObject } from "../protocol/json.ts";
 import { readTextFile, writeTextFile } from "../services/files.ts";
 import { createTerminals, type HostedTerminals, type TerminalHandlers } from "../services/terminals.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Recorder } from "../trace/recorder.ts";
 import { type PathMap, parsePathMap } from "../translate/path-map.ts";
+import { unreadStrings } from "../translate/tool-calls.ts";
+import { type Abridged, abridge } from "../transport/abridge.ts";
 import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
 import { createChunkReader } from "../transport/chunk-reader.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
@@ -51,6 +54,9 @@ export interface Shell {
 
 /** How much of a line that is no frame goes to the log, in characters; all of it goes to stderr. */
 const LOGGED_NOISE = 1000;
+
+/** From this length on a line may be worth being read without its long strings, in bytes. */
+const LONG_LINE = 256 * 1024;
 
 /** How much noise is kept to say what the agent said last, in bytes. */
 const NOISE_TAIL = 64 * 1024;
@@ -187,7 +193,8 @@ export function startShell(options: ShellOptions): Shell {
 
   function write(to: Side, frame: Frame): void {
     const text = JSON.stringify(frame);
-    outputOf(to).write(text);
+    if (abridged === undefined) outputOf(to).write(text);
+    else outputOf(to).join(abridged.restore(text));
     recorder?.sent(to, frame, text);
   }
 
@@ -321,6 +328,10 @@ export function startShell(options: ShellOptions): Shell {
   const chunkReader = createChunkReader();
   // Who looks at every frame is to get every frame.
   const readsChunks = () => options.onAgentFrame === undefined && takesChunks(bridge);
+  // Who keeps frames is to keep all of them.
+  const abridges = () => readsChunks() && recorder === undefined && !transcribes(bridge);
+  /** The frame being handled, when its long strings stand aside. */
+  let abridged: Abridged | undefined;
   const agentReader: LineReader = {
     within(bytes, start, end) {
       const chunk = readsChunks() ? chunkReader.read(bytes, start, end) : undefined;
@@ -343,6 +354,7 @@ export function startShell(options: ShellOptions): Shell {
   function agentLine(line: Line): void {
     if ("oversized" in line)
       return dispatch({ type: "oversized", from: "agent", bytes: line.oversized, head: line.head, tail: line.tail });
+    if (line.bytes.length >= LONG_LINE && abridges() && agentLineAbridged(line.bytes)) return;
     const { frames, noise, recovered } = decodeAgentLine(line.bytes);
     const isTidy = frames.length === 1 && noise.length === 0 && recovered === undefined;
     const source = isTidy ? undefined : recorder?.untidy(line.bytes);
@@ -358,6 +370,20 @@ export function startShell(options: ShellOptions): Shell {
       if (isTidy && readsChunks()) chunkReader.parsed(frame.line, frame.value);
       dispatch({ type: "frame", from: "agent", value: frame.value, line: frame.line }, source);
     }
+  }
+
+  /** @returns false when all of the line has to be read */
+  function agentLineAbridged(line: Buffer): boolean {
+    const short = abridge(line);
+    const unread = new Set(unreadStrings(asObject(asObject(short?.value["params"])["update"])));
+    if (short === undefined || short.standIns.some((standIn) => !unread.has(standIn))) return false;
+    abridged = short;
+    try {
+      dispatch({ type: "frame", from: "agent", value: short.value, line });
+    } finally {
+      abridged = undefined;
+    }
+    return true;
   }
 
   let left = false;

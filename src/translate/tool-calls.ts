@@ -38,6 +38,26 @@ export function toolCallToV2(update: JsonObject, context: ToolCallContext, notes
   return toolCall;
 }
 
+/**
+ * The strings of a v1 tool call, or a change of one, that are passed on without a look at what is in them: the texts of its
+ * content, and all of its raw output. None of another update.
+ */
+export function unreadStrings(update: JsonObject): string[] {
+  const { sessionUpdate, content, rawOutput } = update;
+  if (sessionUpdate !== "tool_call" && sessionUpdate !== "tool_call_update") return [];
+  const texts = asArray(content).flatMap((item) => {
+    const { type, content: block } = asObject(item);
+    return type === "content" && asObject(block).type === "text" ? [asObject(block).text] : [];
+  });
+  return [...texts, rawOutput].flatMap(stringsIn);
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(stringsIn);
+  return isObject(value) ? Object.values(value).flatMap(stringsIn) : [];
+}
+
 /** A title for a tool call, never empty: its own, else its name, kind or id (docs/mapping.md §6). */
 export function toolCallTitle(update: JsonObject): string {
   const { title, name, kind, toolCallId } = update;

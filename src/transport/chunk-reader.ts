@@ -1,6 +1,6 @@
-import { isUtf8 } from "node:buffer";
 import { type ChunkLine, type ChunkPattern, patternOf } from "../protocol/chunk-pattern.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import { readInside } from "./json-bytes.ts";
 
 /** Knows lines by what earlier ones had in common (protocol/chunk-pattern.ts). */
 export interface ChunkReader {
@@ -23,22 +23,6 @@ interface Shape {
 /** More shapes than this are not looked through; one that is not known any more is learned again. */
 const MOST_SHAPES = 8;
 const MOST_PATTERNS = 1000;
-
-/** Bytes that stand for themselves inside a JSON string, those that do not, and the two that end or escape. */
-const PLAIN = 0;
-const WIDE = 1;
-const ESCAPE = 2;
-const FORBIDDEN = 3;
-const kinds = new Uint8Array(256).fill(WIDE, 0x80).fill(FORBIDDEN, 0, 0x20);
-kinds[0x22] = FORBIDDEN;
-kinds[0x5c] = ESCAPE;
-
-/** The bytes that may follow a backslash; `u` wants four hexadecimal digits more. */
-const escapable = new Uint8Array(256);
-for (const character of '"\\/bfnrtu') escapable[character.charCodeAt(0)] = 1;
-const LETTER_U = 0x75;
-const hexadecimal = new Uint8Array(256);
-for (const digit of "0123456789abcdefABCDEF") hexadecimal[digit.charCodeAt(0)] = 1;
 
 const CARRIAGE_RETURN = 0x0d;
 
@@ -101,8 +85,8 @@ export function createChunkReader(): ChunkReader {
       if (pattern === undefined) return undefined;
       const textStart = start + pattern.before.length;
       const textEnd = end - pattern.after.length;
-      const writing = writingOf(source, textStart, textEnd);
-      if (writing === undefined) return undefined;
+      const inside = readInside(source, textStart, textEnd);
+      if (inside?.end !== textEnd) return undefined;
       last = pattern;
       found.pattern = pattern;
       found.source = source;
@@ -110,7 +94,7 @@ export function createChunkReader(): ChunkReader {
       found.end = end;
       found.textStart = textStart;
       found.textEnd = textEnd;
-      found.simple = writing === "simple";
+      found.simple = inside.simple;
       return found;
     },
     parsed(line, value) {
@@ -126,35 +110,6 @@ function has({ before, after }: ChunkPattern, source: Buffer, start: number, end
   if (textStart > textEnd) return false;
   for (let index = 0; index < after.length; index++) if (source[textEnd + index] !== after[index]) return false;
   return source.compare(before, 0, before.length, start, textStart) === 0;
-}
-
-/** How the text is written whose bytes these are: undefined when they cannot be the inside of a JSON string. */
-function writingOf(source: Buffer, start: number, end: number): "simple" | "any" | undefined {
-  let isAscii = true;
-  let isSimple = true;
-  for (let index = start; index < end; index++) {
-    const kind = kinds[source[index] ?? 0];
-    if (kind === PLAIN) continue;
-    if (kind === FORBIDDEN) return undefined;
-    if (kind === WIDE) {
-      isAscii = false;
-      continue;
-    }
-    index++;
-    const next = source[index] ?? 0;
-    if (index >= end || escapable[next] === 0) return undefined;
-    if (next !== LETTER_U) continue;
-    isSimple = false;
-    if (index + 4 >= end || !areHexadecimal(source, index + 1, index + 5)) return undefined;
-    index += 4;
-  }
-  if (isAscii) return isSimple ? "simple" : "any";
-  return isUtf8(source.subarray(start, end)) ? "any" : undefined;
-}
-
-function areHexadecimal(source: Buffer, start: number, end: number): boolean {
-  for (let index = start; index < end; index++) if (hexadecimal[source[index] ?? 0] === 0) return false;
-  return true;
 }
 
 /** Four bytes as a number. */

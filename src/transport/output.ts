@@ -3,6 +3,8 @@ import type { Writable } from "node:stream";
 export interface Output {
   /** Writes one line; the `\n` is added. Lines leave in the order of the calls, strings and bytes alike. */
   write(line: string | Uint8Array): void;
+  /** Writes one line of all these bytes, one after another; they must not change any more. */
+  join(parts: readonly Uint8Array[]): void;
   /** Writes one line of these bytes, those from `start` to `end` of `source`, and those after them. */
   splice(before: Uint8Array, source: Uint8Array, start: number, end: number, after: Uint8Array): void;
   /** True from the stream's back-pressure until `onDrain`: whatever feeds this output should pause. */
@@ -106,9 +108,9 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
     for (let index = start; index < end; index++) block[used++] = source[index] ?? 0;
   }
 
-  function large(line: Uint8Array): void {
+  function large(...parts: readonly Uint8Array[]): void {
     nextBlock();
-    give(line, onTaken);
+    for (const part of parts) if (part.length > 0) give(part, onTaken);
     endLine();
   }
 
@@ -156,6 +158,9 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
         used += block.write(line, used);
       }
       endLine();
+    },
+    join(parts) {
+      if (!broken) large(...parts);
     },
     splice(before, source, start, end, after) {
       if (broken) return;

@@ -180,6 +180,27 @@ describe("large frames", () => {
     expect(JSON.stringify(sent).length).toBeGreaterThan(times);
   });
 
+  test("a tool call's long strings come as they were, wherever they stand and whatever is in them", async () => {
+    const part = 'é\n"漢"\\\u0000😀x';
+    const call = { sessionUpdate: "tool_call_update", toolCallId: "t1", title: "Read" };
+    const saidWith = (long: unknown) => [
+      {
+        ...call,
+        content: [{ type: "content", content: { type: "text", text: long } }],
+        rawOutput: { a: [long, { b: long }] },
+      },
+      { ...call, content: [{ type: "content", content: { type: "text", text: long } }], _meta: { long } },
+      { ...call, content: [], rawInput: { long }, rawOutput: "short" },
+    ];
+    const steps = saidWith({ $repeat: part, times: 40_000 }).map((update) => ({
+      send: { ...chunk(""), params: { sessionId: "s1", update } },
+    }));
+    const bridge = bridgeForTest(rawAgent({ "session/prompt": [...steps, END] }));
+    const { updates } = await turn(bridge, await openSession(bridge), "hello");
+    const calls = updates.filter(({ sessionUpdate }) => sessionUpdate === "tool_call_update");
+    expect(calls).toEqual(saidWith(part.repeat(40_000)));
+  });
+
   /** Just above the limit of these tests. */
   const big = { $repeat: "x", times: 40_000 };
   const limited = { options: ["--max-frame", "32KiB"] };
