@@ -4,6 +4,7 @@
  *
  * A prompt's text is a JSON order:
  *   {"send": "chunks", "count": N, "bytes": B, "ids": bool}   N text chunks of B bytes; with ids, a new message every 200
+ *   {"send": "paced", "count": N, "bytes": B, "every": MS}    the same, one at a time
  *   {"send": "numbered", "count": N, "bytes": B}              the same, each text beginning with its number
  *   {"send": "tools", "count": N}                             N frames of tool calls, three for each
  *   {"send": "nothing", "prepare": B}                         makes a tool result of B bytes ready
@@ -13,7 +14,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setInterval } from "node:timers/promises";
 
 const BATCH_CHARS = 64 * 1024;
 const LINES_AT_ONCE = 200;
@@ -116,9 +117,20 @@ async function pump() {
   pumping = false;
 }
 
+/** One chunk after another, as a model speaks. */
+async function pace(id, sessionId, { count, bytes, every }) {
+  const said = updateLine(sessionId, chunk(sourceText(bytes)));
+  for await (const _ of setInterval(every)) {
+    process.stdout.write(said);
+    if (--count <= 0) break;
+  }
+  process.stdout.write(line({ id, result: { stopReason: "end_turn" } }));
+}
+
 function prompted(id, { sessionId, prompt }) {
   const order = JSON.parse(prompt[0].text);
   if (order.prepare) prepareResult(sessionId, order.prepare);
+  if (order.send === "paced") return pace(id, sessionId, order);
   const count = order.send === "result" ? prepared.length : (order.count ?? 0);
   open.add({ id, next: answers[order.send](sessionId, order), sent: 0, count });
   pump();

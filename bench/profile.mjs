@@ -1,5 +1,5 @@
 /**
- * node bench/profile.mjs [chunks|ids|tools|start] [--trace]
+ * node bench/profile.mjs [chunks|ids|paced|tools|start] [--trace]
  *
  * Where acp-shift's time goes: runs it under a flood (or through a start only) with Node's sampling profiler, and prints
  * the functions by the time spent in themselves.
@@ -14,6 +14,7 @@ const SHOWN = 25;
 const FLOODS = {
   chunks: { marker: '"agent_message_chunk"', order: { send: "chunks", count: 400_000, bytes: 40, ids: false } },
   ids: { marker: '"agent_message_chunk"', order: { send: "chunks", count: 400_000, bytes: 40, ids: true } },
+  paced: { marker: '"agent_message_chunk"', order: { send: "paced", count: 5000, bytes: 40, every: 2 } },
   tools: { marker: '"toolCallId"', order: { send: "tools", count: 100_000 } },
 };
 

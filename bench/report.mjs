@@ -11,6 +11,8 @@ export const targets = [
   { scenario: "chunks with ids", figure: "CPU per message (µs)", over: "JSON relay", floor: 1.3, aim: 1 },
   { scenario: "chunks", figure: "messages/s", over: "SDK glue", more: true, floor: 10, aim: 20 },
   { scenario: "chunks", figure: "CPU per message (µs)", of: "acp-shift --trace", over: "acp-shift", floor: 1.25 },
+  { scenario: "paced chunks", figure: "CPU per message (µs)", over: "JSON relay" },
+  { scenario: "paced chunks", figure: "CPU per message (µs)", of: "acp-shift --trace", over: "acp-shift", floor: 1.25 },
   { scenario: "tool calls", figure: "messages/s", over: "JSON relay", more: true },
   { scenario: "tool calls", figure: "CPU per message (µs)", of: "acp-shift --trace", over: "acp-shift", floor: 1.25 },
   { scenario: "latency", figure: "to first chunk, p50 (ms)", over: "byte relay", floor: 1.15, aim: 1.05 },

@@ -22,8 +22,8 @@ const { direct, bytes, json, glue, bridge, traced } = contenders;
 
 /** The sizes of a whole and of a short run. */
 export const sizes = {
-  full: { starts: 10, prompts: 100, chunks: 200_000, slowChunks: 100_000, soakChunks: 10_000_000 },
-  quick: { starts: 3, prompts: 20, chunks: 40_000, slowChunks: 30_000, soakChunks: 400_000 },
+  full: { starts: 10, prompts: 100, chunks: 200_000, pacedChunks: 3000, slowChunks: 100_000, soakChunks: 10_000_000 },
+  quick: { starts: 3, prompts: 20, chunks: 40_000, pacedChunks: 1000, slowChunks: 30_000, soakChunks: 400_000 },
 };
 
 /**
@@ -41,6 +41,7 @@ export const scenarios = [
     run: stream({ ids: false }),
   },
   { name: "chunks with ids", contenders: [bytes, json, glue, bridge], seconds: 120, run: stream({ ids: true }) },
+  { name: "paced chunks", contenders: [bytes, json, bridge, traced], seconds: 120, run: paced },
   { name: "tool calls", contenders: [bytes, json, glue, bridge, traced], seconds: 120, run: tools },
   { name: "64 MiB result", contenders: [direct, bytes, json, glue, bridge], seconds: 120, run: largeResult },
   { name: "100 sessions", contenders: [bytes, json, glue, bridge], seconds: 120, run: manySessions },
@@ -83,6 +84,16 @@ function stream({ ids }) {
     await connection.close();
     return { "messages/s": rate, "CPU per message (µs)": cpu, "memory, idle (MiB)": idle, "memory, peak (MiB)": peak };
   };
+}
+
+/** Chunks as fast as the quickest models speak, each by itself: what waking up for it costs is in the figure. */
+async function paced(contender, { pacedChunks }, signal) {
+  const { connection, sessionId } = await begin(contender, signal);
+  const order = { send: "paced", count: pacedChunks, bytes: 40, every: 2 };
+  await flood(connection, [sessionId], scaled(contender, WARM_UP), false);
+  const { cpu } = await connection.run([sessionId], order, { ...CHUNK, count: pacedChunks });
+  await connection.close();
+  return { "CPU per message (µs)": cpu / pacedChunks };
 }
 
 async function tools(contender, { chunks }, signal) {
