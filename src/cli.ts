@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { isatty } from "node:tty";
+import { agentOf } from "./commands/agent.ts";
+import { run } from "./commands/run.ts";
 import { type CommandLine, readCommandLine } from "./config/command-line.ts";
 import { loadSettings } from "./config/load.ts";
 import type { Settings } from "./config/settings.ts";
@@ -28,6 +30,11 @@ async function main(words: readonly string[]): Promise<number> {
     }
     case "run":
       return runAgent(line);
+    case "serve": {
+      const { settings, log } = await configure(line.options);
+      const { serve } = await import("./commands/serve.ts");
+      return serve(settings, await agentOf(settings, line.command, line.usage), log);
+    }
   }
 }
 
@@ -39,14 +46,14 @@ async function configure(options: Record<string, unknown>): Promise<{ settings: 
   return { settings, log };
 }
 
-async function runAgent(line: CommandLine & { type: "run" }): Promise<number> {
+async function runAgent(line: CommandLine & { type: "run" | "serve" }): Promise<number> {
   const { settings, log } = await configure(line.options);
-  if (settings.ttyPassthrough && isatty(0) && isatty(1)) {
+  const [command, ...args] = line.command;
+  if (command && settings.connect === undefined && settings.ttyPassthrough && isatty(0) && isatty(1)) {
     const { runOnTerminal } = await import("./commands/passthrough-tty.ts");
-    return runOnTerminal(line.command, line.args);
+    return runOnTerminal(command, args);
   }
-  const { run } = await import("./commands/run.ts");
-  return run(settings, { command: line.command, args: line.args }, log);
+  return run(settings, await agentOf(settings, line.command, line.usage), log);
 }
 
 try {

@@ -54,6 +54,15 @@ export function createLogger(settings: Pick<SettingValues, "logLevel" | "logFile
   };
 }
 
+/** A logger whose every record bears these details too. */
+export function childLogger(parent: Logger, common: JsonObject): Logger {
+  const log =
+    (level: keyof Logger): Log =>
+    (event, details = {}) =>
+      parent[level](event, { ...common, ...details });
+  return { trace: log("trace"), debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+}
+
 type Sink = (level: Level, record: JsonObject) => void;
 
 /** Loads pino: costs more than the rest of a start, so only once there is something to write. */
@@ -81,9 +90,14 @@ function openSink(descriptor: number): Sink {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    // JSON leaves the upper half's control characters, and those of direction, as they are; a terminal may obey them.
+    { write: (line) => destination.write(line.replace(/[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, inJson)) },
   );
   return (level, record) => logger[level](record);
+}
+
+function inJson(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Details whose name the record itself uses are kept under that name with a `_`. */

@@ -28,7 +28,20 @@ const ROOMS: Record<string, Room> = {
   demo: { rooms: ["protocol", "transport"], packages: ["json-rpc-2.0"], node: true },
   doctor: { rooms: ["translate", "protocol", "config", "redact"], packages: ["json-rpc-2.0"], node: true },
   trace: { rooms: ["bridge", "protocol", "config", "logging", "redact"], packages: ["diff"], node: true },
+  ops: {
+    rooms: ["bridge", "trace", "transport", "config", "protocol"],
+    packages: [
+      "prom-client",
+      "@opentelemetry/api",
+      "@opentelemetry/core",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+      "@opentelemetry/exporter-trace-otlp-http",
+    ],
+    node: true,
+  },
   viewer: { rooms: ["trace", "protocol"], packages: ["diff"], node: false },
+  remote: { rooms: ["transport", "config", "logging", "protocol"], packages: ["ws"], node: true },
   services: { rooms: ["protocol", "transport"], packages: [], node: true },
   commands: {
     rooms: [
@@ -42,6 +55,8 @@ const ROOMS: Record<string, Room> = {
       "demo",
       "doctor",
       "trace",
+      "remote",
+      "ops",
       "protocol",
     ],
     packages: ["cross-spawn"],

@@ -24,7 +24,7 @@ const records = () =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
-const built = new URL("../dist/logging.js", import.meta.url).href;
+const built = new URL("../build/logging.js", import.meta.url).href;
 
 /** Runs a script in a process of its own, with `log` at level warn writing to stderr. */
 const script = (body: string) => [

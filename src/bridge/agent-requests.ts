@@ -42,7 +42,7 @@ export function agentRequest(bridge: Bridge, id: RequestId | null, method: strin
 
 function passOn(bridge: Bridge, id: RequestId | null, method: string, params: unknown, sessionId?: string): void {
   const v2Method = methodToClientV2(method, "request");
-  if (v2Method !== method) log(bridge, "info", "method-prefixed", { method, as: v2Method });
+  if (v2Method !== method) log(bridge, "info", "method-prefixed", { sessionId, method, as: v2Method });
   callClient(bridge, params, { method: v2Method, agentId: id, sessionId, translate: (answer) => answer });
 }
 

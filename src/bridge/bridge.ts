@@ -6,16 +6,18 @@
 import { frameOf, lineOf } from "../protocol/chunk-pattern.ts";
 import { ErrorCode, rpcError } from "../protocol/errors.ts";
 import { failure, isRequestId, notification, type RequestId, readFrameEnds, result } from "../protocol/frames.ts";
-import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
+import { asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { readError } from "../translate/errors.ts";
 import { paramsToClient, resultToClient } from "../translate/path-map.ts";
 import { personAnswered } from "./agent-requests.ts";
 import { agentChunk } from "./chunks.ts";
+import { ownId, withOwnIds } from "./connection.ts";
 import { log, toAgent, toClient } from "./effects.ts";
 import type { Effect, Event, Side } from "./events.ts";
 import { agentExited, farewell, refuseWithoutAgent } from "./failures.ts";
 import { hosted, terminalChanged } from "./hosting.ts";
+import { clientBack, clientLost, clientMoved, tellOnceMore } from "./linger.ts";
 import { recalled } from "./memory.ts";
 import { handshakeTimer, initialize } from "./negotiate.ts";
 import { rulesOf } from "./pairings.ts";
@@ -37,10 +39,11 @@ import type { Bridge } from "./state.ts";
  *
  * @param now monotonic time of the event, in ms
  */
-export function step(bridge: Bridge, event: Event, now: number): Effect[] {
+export function step(bridge: Bridge, received: Event, now: number): Effect[] {
   bridge.now = now;
   bridge.effects = [];
   if (bridge.phase === "over") return bridge.effects;
+  const event = withOwnIds(bridge, received);
   try {
     handle(bridge, event);
   } catch (error) {
@@ -88,6 +91,18 @@ function handle(bridge: Bridge, event: Event): void {
       answerForClient(bridge);
       farewell(bridge);
       break;
+    case "client-lost":
+      clientLost(bridge);
+      break;
+    case "client-back":
+      clientBack(bridge, event.capabilities);
+      break;
+    case "client-moved":
+      clientMoved(bridge);
+      break;
+    case "session-elsewhere":
+      bridge.elsewhere = event.message;
+      break;
   }
 }
 
@@ -131,6 +146,9 @@ function timer(bridge: Bridge, timerName: string): void {
 
 function fromClient(bridge: Bridge, event: Event & { type: "frame" }): void {
   const { value, line } = event;
+  const { elsewhere } = bridge;
+  bridge.elsewhere = undefined;
+  if (elsewhere !== undefined) return sessionElsewhere(bridge, asObject(value)["id"], elsewhere);
   if (bridge.pairing === "pass-through" && !isRepeatedInitialize(bridge, value)) {
     if (isObject(value) && isRequestId(value["id"]) && typeof value["method"] === "string") {
       bridge.otherRequestSeen = true;
@@ -147,12 +165,20 @@ function fromClient(bridge: Bridge, event: Event & { type: "frame" }): void {
   if (!("id" in value)) return clientNotification(bridge, method, value["params"]);
   if (!isRequestId(id)) return invalid(bridge, "a request id must be a string or an integer");
   if (bridge.clientRequests.has(id)) return invalid(bridge, "the request id is still in use");
-  bridge.clientRequests.set(id, { method });
+  bridge.clientRequests.set(id, { method, sessionId: asString(asObject(value["params"])["sessionId"]) });
   request(bridge, id, method, value["params"], event);
 }
 
+function sessionElsewhere(bridge: Bridge, id: unknown, message: string): void {
+  log(bridge, "warn", "session-elsewhere", { message });
+  toClient(bridge, failure(isRequestId(id) ? id : null, rpcError(ErrorCode.invalidRequest, message)));
+}
+
 function request(bridge: Bridge, id: RequestId, method: string, params: unknown, event: Event): void {
-  if (bridge.agentExit !== undefined) return refuseWithoutAgent(bridge);
+  if (bridge.agentExit !== undefined) {
+    if (method === Method.sessionResume) tellOnceMore(bridge, id);
+    return refuseWithoutAgent(bridge);
+  }
   if (method === Method.initialize) return initialize(bridge, id, asObject(params));
   if ((bridge.phase === "initializing" && bridge.clientAsksV1) || bridge.restarting !== undefined) {
     bridge.pipelined.push({ id, event });
@@ -217,7 +243,7 @@ function fromAgent(bridge: Bridge, value: unknown, line: Uint8Array): void {
   const params = paths !== undefined && isObject(received) ? paramsToClient(paths, method, received) : received;
   if ("id" in frame) return rulesOf(bridge).agentRequest(bridge, isRequestId(id) ? id : null, method, params);
   if (method === Method.sessionUpdate) return rulesOf(bridge).agentUpdate(bridge, params);
-  if (method === Method.cancelRequest) return cancelFromAgent(bridge, asObject(params));
+  if (method === Method.cancelRequest) return personAnswered(bridge, cancelFromAgent(bridge, asObject(params)));
   if (method.startsWith("$/")) return log(bridge, "debug", "notification-ignored", { method });
   if (method === Method.elicitationComplete && !isObject(bridge.clientCapabilities["elicitation"]))
     return log(bridge, "info", "elicitation-not-offered", { method });
@@ -270,7 +296,8 @@ function oversized(bridge: Bridge, event: Event & { type: "oversized" }): void {
   log(bridge, "error", "frame-too-large", { from, bytes });
   const { id, isRequest } = readFrameEnds(head, event.tail);
   if (isRequest) {
-    if (id !== undefined) (from === "client" ? toClient : toAgent)(bridge, failure(id, error));
+    if (id !== undefined && from === "client") toClient(bridge, failure(ownId(bridge, id), error));
+    if (id !== undefined && from === "agent") toAgent(bridge, failure(id, error));
     if (from === "agent") rulesOf(bridge).noticeLoss(bridge, head, bytes);
   } else if (from === "client") {
     const call = settled(bridge.clientCalls, id);

@@ -16,7 +16,9 @@ import { messageOf } from "./updates.ts";
 
 /** Whether chunks known by their pattern are of any use: everywhere else each has to come as a frame. */
 export function takesChunks(bridge: Bridge): boolean {
-  return bridge.phase === "ready" && bridge.pairing === "upgrade" && bridge.options.paths === undefined;
+  const { options, phase, pairing } = bridge;
+  // What a client that may be lost has been shown is kept, frame by frame.
+  return phase === "ready" && pairing === "upgrade" && options.paths === undefined && options.lingerLimit === 0;
 }
 
 /**

@@ -51,7 +51,8 @@ export function clientRequest(bridge: Bridge, clientId: RequestId, method: strin
   if (definition === undefined) return handler(bridge, clientId, asObject(params), method);
   const conformed = schema.conform(definition, params ?? {}, false);
   if (!conformed.ok) throw invalidParams(conformed.fault);
-  if (conformed.dropped.length > 0) log(bridge, "info", "params-repaired", { method, dropped: conformed.dropped });
+  if (conformed.dropped.length > 0)
+    log(bridge, "info", "params-repaired", { method, sessionId: sessionIn(params), dropped: conformed.dropped });
   handler(bridge, clientId, asObject(conformed.value), method);
 }
 
@@ -63,7 +64,7 @@ function forward(
   params: unknown,
   onResult = (result: unknown) => answer(bridge, clientId, result),
 ): void {
-  const sessionId = asString(asObject(params)["sessionId"]);
+  const sessionId = sessionIn(params);
   passOn(bridge, clientId, method, params, (frame) => {
     if ("error" in frame)
       refuse(bridge, clientId, errorToV2(frame.error, sessionId === undefined ? { method } : { method, sessionId }));
@@ -106,15 +107,19 @@ function setConfigOption(bridge: Bridge, clientId: RequestId, params: JsonObject
 
 /** `session/cancel`; of a session the client has not opened there is nothing to cancel. */
 export function cancelSession(bridge: Bridge, params: unknown): void {
-  const session = bridge.sessions.get(asString(asObject(params)["sessionId"]) ?? "");
+  const session = bridge.sessions.get(sessionIn(params) ?? "");
   if (session !== undefined) cancel(bridge, session, asObject(params));
-  else log(bridge, "debug", "cancel-of-unknown-session");
+  else log(bridge, "debug", "cancel-of-unknown-session", { sessionId: sessionIn(params) });
+}
+
+function sessionIn(params: unknown): string | undefined {
+  return asString(asObject(params)["sessionId"]);
 }
 
 function openSessionOf(bridge: Bridge, params: JsonObject): Session {
   const sessionId = asString(params["sessionId"]) ?? "";
   const session = bridge.sessions.get(sessionId);
-  if (session !== undefined) return session;
+  if (session?.connection === bridge.connection) return session;
   const message = "session not found: open it with session/new or session/resume first";
   throw new RequestFault(rpcError(ErrorCode.resourceNotFound, message, { sessionId }));
 }

@@ -4,12 +4,14 @@ import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import type { ProtocolSchema } from "../protocol/schema.ts";
 import type { Notes } from "../translate/notes.ts";
+import { forPresentClient } from "./connection.ts";
 import { keepUpdate } from "./memory.ts";
 import type { Bridge, Session } from "./state.ts";
 
-/** Sends the client a frame. */
+/** Sends the client a frame, or keeps it for when it is back. */
 export function toClient(bridge: Bridge, frame: Frame): void {
-  bridge.effects.push({ type: "send", to: "client", frame });
+  const due = bridge.options.lingerLimit > 0 ? forPresentClient(bridge, frame) : frame;
+  if (due !== undefined) bridge.effects.push({ type: "send", to: "client", frame: due });
 }
 
 /** Sends the agent a frame. */

@@ -20,12 +20,13 @@ export type Event =
   | { type: "oversized"; from: Side; bytes: number; head: string; tail: string }
   /** A timer asked for by a `timer` effect has run out. */
   | { type: "timer"; name: string }
-  /** The agent's process ended, or could not be started (`spawnError`). */
+  /** The agent's process ended, or could not be started (`spawnError`), or the connection to it ended (`connection`). */
   | {
       type: "agent-exit";
       code: number | null;
       signal: string | null;
       spawnError?: { code: string; message: string };
+      connection?: string;
     }
   /** The answer to a `host` effect. */
   | { type: "hosted"; call: number; outcome: { result: JsonObject } | { error: RpcError } }
@@ -41,7 +42,15 @@ export type Event =
   /** The agent has been started afresh, as a `restart-agent` effect asked. */
   | { type: "agent-restarted" }
   /** The client closed its end. */
-  | { type: "client-left" };
+  | { type: "client-left" }
+  /** The client's connection broke, or ended; the client may come back over another. */
+  | { type: "client-lost" }
+  /** The client's connection has been handed to another bridge, whose session it resumes. */
+  | { type: "client-moved" }
+  /** The client's next frame asks for a session that another bridge has and will not give up; why, for the client. */
+  | { type: "session-elsewhere"; message: string }
+  /** The client is back, over a connection on which it said by `initialize` that it can do this. Its `session/resume` follows. */
+  | { type: "client-back"; capabilities: JsonObject };
 
 /** What the core wants done: its only output. Effects are carried out in order. */
 export type Effect =

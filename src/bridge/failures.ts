@@ -4,6 +4,8 @@
  */
 import { ErrorCode, type RpcError, rpcError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import { printable } from "../protocol/printable.ts";
+import { singleLine } from "../translate/errors.ts";
 import { abandonPrompts } from "./downgrade/turns.ts";
 import { clearTimer, log, setTimer } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
@@ -51,9 +53,7 @@ interface Failure {
 export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>): void {
   bridge.agentExit = exit;
   clearTimer(bridge, "handshake");
-  const working =
-    [...bridge.sessions.values()].some(({ turn }) => turn !== undefined && turn.ending === undefined) ||
-    [...bridge.downgraded.values()].some(({ turn }) => turn !== undefined);
+  const working = isWorking(bridge);
   const busy = working || bridge.clientRequests.size > 0;
   const failure = exitFailure(bridge, exit, working);
   const error = toRpcError(bridge, failure);
@@ -63,8 +63,18 @@ export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"
   }
   const waitsForClient = bridge.phase === "new" && !bridge.clientLeft && bridge.clientRequests.size === 0;
   endEverything(bridge, error);
+  // A client that comes back is to hear of it.
+  if (bridge.clientAway && !bridge.clientLeft) return;
   if (waitsForClient) setTimer(bridge, "farewell", FAREWELL);
   else finish(bridge, exitStatus(bridge, exit, busy));
+}
+
+/** Whether a turn runs. In pass-through nobody can tell. */
+export function isWorking(bridge: Bridge): boolean {
+  return (
+    [...bridge.sessions.values()].some(({ turn }) => turn !== undefined && turn.ending === undefined) ||
+    [...bridge.downgraded.values()].some(({ turn }) => turn !== undefined)
+  );
 }
 
 /** The agent's process is gone: all it was doing ends with this error, and every open request is answered (I5). */
@@ -119,16 +129,23 @@ export function finish(bridge: Bridge, status: number): void {
 }
 
 function exitFailure(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>, working: boolean): Failure {
-  const { code, signal, spawnError } = exit;
+  const { code, signal, spawnError, connection } = exit;
   if (spawnError !== undefined)
     return {
       phase: "start",
-      message: `the agent could not be started: ${oneLine(spawnError.message)}`,
+      message: `the agent could not be started: ${singleLine(spawnError.message)}`,
       hint:
         spawnError.code === "ENOENT"
           ? "Check the spelling, install the agent, or give its full path; the command after -- is run as it stands, without a shell."
           : "Check that the file is a program you may execute.",
       data: { cause: spawnError.code },
+    };
+  if (connection !== undefined)
+    return {
+      phase: bridge.phase !== "ready" ? "connect" : working ? "turn" : "session",
+      message: singleLine(connection),
+      hint: "Check that the agent runs and listens there, and, where it asks for a token, that --token-file holds the right one.",
+      data: {},
     };
   const ending = signal === null ? `exited with status ${code}` : `was ended by ${signal}`;
   const data = { exitCode: code, signal };
@@ -186,9 +203,5 @@ function lastStderrLines(bridge: Bridge): string[] {
     .split(/\r?\n/)
     .filter((line) => line.trim() !== "")
     .slice(-STDERR_LINES)
-    .map((line) => line.slice(0, STDERR_LINE_LENGTH));
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s*\r?\n\s*/g, " ");
+    .map((line) => printable(line.slice(0, STDERR_LINE_LENGTH)));
 }

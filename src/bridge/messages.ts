@@ -131,7 +131,8 @@ export function takeFinished(messages: Messages): FinishedMessage[] {
 export function contentUpdates(message: Omit<FinishedMessage, "digest">): JsonObject[] {
   const { kind, id, content = [], continues = false } = message;
   if (continues) return content.map((block) => ({ sessionUpdate: `${kind}_chunk`, messageId: id, content: block }));
-  return content.length === 0 ? [] : [{ sessionUpdate: kind, messageId: id, content }];
+  // What is told may be kept, while an open message goes on.
+  return content.length === 0 ? [] : [{ sessionUpdate: kind, messageId: id, content: [...content] }];
 }
 
 /** How a live chunk is to be sent: under an id, or not at all because it repeats a whole message. */
@@ -157,7 +158,7 @@ export function identify(
   if (message !== undefined) {
     digest(message.digest, content);
     message.length += textOf(content)?.length ?? 0;
-    if (message.content !== undefined) append(message.content, content);
+    if (message.content !== undefined) appendBlock(message.content, content);
     if (message !== messages.current) messages.finished.add(message);
     return { id: message.id };
   }
@@ -299,7 +300,7 @@ export function gatherReplay(
   const continues = open !== undefined && open.kind === kind && open.given === given;
   const begins = continues && textOf(content) !== "" && beginsAnother(messages, replay, open, content);
   if (continues && !begins) {
-    append(open.content, content);
+    appendBlock(open.content, content);
     digest(open.digest, content);
     if (meta !== undefined) open.meta = { ...open.meta, ...meta };
     return undefined;
@@ -387,7 +388,7 @@ function replayedEntry(messages: Messages, replay: Replay, message: GatheredMess
 }
 
 /** Appends a block to a message; text that only continues text becomes one block with it. */
-function append(content: JsonObject[], block: JsonObject): void {
+export function appendBlock(content: JsonObject[], block: JsonObject): void {
   const last = content.at(-1);
   if (last !== undefined && isPlainText(last) && isPlainText(block)) {
     content[content.length - 1] = { ...last, text: `${last["text"]}${block["text"]}` };

@@ -137,7 +137,9 @@ function offerV2(
 ): void {
   const refusal = first !== undefined && "error" in first ? first.error : undefined;
   if (refusal !== undefined) log(bridge, "info", "initialize-retried-in-v2", { error: refusal });
-  offer(bridge, initializeParamsToV2(params, UNKNOWN_CLIENT), (frame) => {
+  const v2Params = initializeParamsToV2(params, UNKNOWN_CLIENT);
+  const conformed = bridge.options.schemaV2().conform("InitializeRequest", v2Params, true);
+  offer(bridge, conformed.ok ? asObject(conformed.value) : v2Params, (frame) => {
     if ("result" in frame && !isV1InitializeResult(frame.result)) return downgrade(bridge, clientId, frame.result);
     // It answered in version 2 before, and does not want to be asked again.
     if (first !== undefined && "result" in first) return downgrade(bridge, clientId, first.result);

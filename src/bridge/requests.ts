@@ -11,11 +11,12 @@ import {
   request,
   result,
 } from "../protocol/frames.ts";
-import { isObject, type JsonObject } from "../protocol/json.ts";
+import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import type { Conformed, ProtocolSchema } from "../protocol/schema.ts";
 import { type PathMap, paramsToAgent } from "../translate/path-map.ts";
-import { log, toAgent, toClient } from "./effects.ts";
+import { isAway, isOrphan } from "./connection.ts";
+import { log, toAgent, toClient, updateClient } from "./effects.ts";
 import type { Side } from "./events.ts";
 import type { AgentCall, Bridge, ClientCall } from "./state.ts";
 
@@ -50,11 +51,12 @@ export function passOn(
   if (open !== undefined) open.agentId = agentId;
 }
 
-/** Sends the client a request under the bridge's own id. */
-export function callClient(bridge: Bridge, params: unknown, call: ClientCall): void {
+/** Sends the client a request under the bridge's own id; when it is back, if it is away. */
+export function callClient(bridge: Bridge, params: unknown, call: Omit<ClientCall, "params" | "waits">): void {
   const id = bridge.nextClientId++;
-  bridge.clientCalls.set(id, call);
-  toClient(bridge, request(id, call.method, params));
+  const waits = isAway(bridge, call.sessionId);
+  bridge.clientCalls.set(id, { ...call, params, waits });
+  if (!waits) toClient(bridge, request(id, call.method, params));
 }
 
 /** Answers a request of the client's with a result in its own version; the second answer to one request is dropped (I5). */
@@ -73,7 +75,23 @@ export function answerAsIs(bridge: Bridge, clientId: RequestId, value: unknown):
 
 /** Answers a request of the client's with an error; the second answer to one request is dropped (I5). */
 export function refuse(bridge: Bridge, clientId: RequestId, error: RpcError): void {
-  if (bridge.clientRequests.delete(clientId)) toClient(bridge, failure(clientId, error));
+  const open = bridge.clientRequests.get(clientId);
+  if (open === undefined) return;
+  bridge.clientRequests.delete(clientId);
+  toClient(bridge, failure(clientId, error));
+  const session = bridge.sessions.get(open.sessionId ?? "");
+  if (open.method === Method.sessionPrompt && session !== undefined && isOrphan(bridge, clientId))
+    updateClient(bridge, session, refusalNotice(error));
+}
+
+/** Whoever sent the prompt lost its connection before it was refused, and would never hear of it. */
+function refusalNotice(error: RpcError): JsonObject {
+  return {
+    sessionUpdate: "notice",
+    severity: "warning",
+    title: "A prompt sent before the connection was lost was not taken",
+    description: error.message,
+  };
 }
 
 /** The result of a method that `side` serves, in the shape the schema gives it, if that defines the method (I3). */
@@ -98,9 +116,10 @@ function conform(bridge: Bridge, side: Side, method: string, part: "params" | "r
   const definition = schema.definitionOf(side, method, part);
   if (definition === undefined) return { ok: true, value, dropped: [] };
   const conformed = schema.conform(definition, value ?? {}, true);
-  if (!conformed.ok) log(bridge, "warn", `${part}-invalid`, { method, fault: conformed.fault });
+  const about = { method, sessionId: asObject(value)["sessionId"] };
+  if (!conformed.ok) log(bridge, "warn", `${part}-invalid`, { ...about, fault: conformed.fault });
   else if (conformed.dropped.length > 0)
-    log(bridge, "warn", `${part}-repaired`, { method, dropped: conformed.dropped });
+    log(bridge, "warn", `${part}-repaired`, { ...about, dropped: conformed.dropped });
   return conformed;
 }
 
@@ -130,7 +149,7 @@ export function withdrawRequests(bridge: Bridge, sessionId: string): void {
     if (call.sessionId !== sessionId || call.cancelled === undefined) continue;
     bridge.clientCalls.delete(clientId);
     toAgent(bridge, result(call.agentId, call.cancelled));
-    toClient(bridge, notification(Method.cancelRequest, { requestId: clientId }));
+    if (!call.waits) toClient(bridge, notification(Method.cancelRequest, { requestId: clientId }));
   }
 }
 
@@ -141,14 +160,25 @@ export function awaitsPerson(bridge: Bridge, sessionId: string): boolean {
   return false;
 }
 
-/** The agent withdraws a request of its own: passed on under the id the client knows it by. */
-export function cancelFromAgent(bridge: Bridge, params: JsonObject): void {
+/**
+ * The agent withdraws a request of its own: passed on under the id the client knows it by, and answered for a client that
+ * is away.
+ *
+ * @returns the session of the request when that is answered now
+ */
+export function cancelFromAgent(bridge: Bridge, params: JsonObject): string | undefined {
   for (const [clientId, call] of bridge.clientCalls) {
     if (call.agentId !== params["requestId"]) continue;
+    if (call.waits) {
+      answerInstead(bridge, clientId, call, rpcError(ErrorCode.requestCancelled, "the request was withdrawn"));
+      return call.sessionId;
+    }
+    call.withdrawn = true;
     toClient(bridge, notification(Method.cancelRequest, { ...params, requestId: clientId }));
-    return;
+    return undefined;
   }
   log(bridge, "debug", "cancel-of-unknown-request", { from: "agent" });
+  return undefined;
 }
 
 /** The client withdraws a request of its own: passed on under the id the agent knows it by. */
@@ -174,12 +204,12 @@ export function answerEverything(bridge: Bridge, error: RpcError): void {
 
 /** The client is gone: whatever the agent still waits for is answered in its place (I5). */
 export function answerForClient(bridge: Bridge): void {
-  for (const call of bridge.clientCalls.values())
-    toAgent(
-      bridge,
-      call.cancelled === undefined
-        ? failure(call.agentId, rpcError(ErrorCode.internalError, "the client is gone"))
-        : result(call.agentId, call.cancelled),
-    );
-  bridge.clientCalls.clear();
+  for (const [id, call] of bridge.clientCalls)
+    answerInstead(bridge, id, call, rpcError(ErrorCode.internalError, "the client is gone"));
+}
+
+/** Answers a request of the agent's in the client's place: cancelled where it waited for a person, else the error. */
+export function answerInstead(bridge: Bridge, id: number, call: ClientCall, error: RpcError): void {
+  bridge.clientCalls.delete(id);
+  toAgent(bridge, call.cancelled === undefined ? failure(call.agentId, error) : result(call.agentId, call.cancelled));
 }

@@ -10,9 +10,11 @@ import type { SessionConfig } from "../translate/config-options.ts";
 import { errorToV2 } from "../translate/errors.ts";
 import type { Notes } from "../translate/notes.ts";
 import { newSessionParamsToV1, resumeParamsToV1, sessionListToV2, sessionResultToV2 } from "../translate/sessions.ts";
+import { arrive, claim, isOrphan } from "./connection.ts";
 import { dropEarly, takeEarly } from "./early.ts";
-import { log, logNotes, sendUpdate, setTimer, updateClient } from "./effects.ts";
+import { log, logNotes, sendUpdate, setTimer, toClient, updateClient } from "./effects.ts";
 import { endTerminals } from "./hosting.ts";
+import { askAgain, dropWaiting, takeMissed } from "./linger.ts";
 import {
   forget,
   keep,
@@ -61,6 +63,7 @@ function sessionOpened(bridge: Bridge, clientId: RequestId, params: JsonObject, 
   const cwd = asString(params["cwd"]) ?? "/";
   const config = configOf(result);
   const session = createSession(sessionId, cwd, config);
+  settleIn(bridge, session, clientId);
   abandon(bridge, bridge.sessions.get(sessionId));
   bridge.ledgers.delete(sessionId);
   forget(bridge, sessionId);
@@ -75,11 +78,18 @@ function sessionOpened(bridge: Bridge, clientId: RequestId, params: JsonObject, 
 function abandon(bridge: Bridge, session: Session | undefined): void {
   if (session === undefined) return;
   log(bridge, "warn", "session-id-reused", { sessionId: session.id });
+  dropWaiting(bridge, session);
   refuseHeld(bridge, session);
   session.restoring?.onQuiet?.();
   endRestoring(bridge, session);
   endTurn(bridge, session, { outcome: "cancelled", fields: {} });
   endUnprompted(bridge, session, { stopReason: "cancelled" });
+}
+
+/** The session belongs to the connection over which it was asked for, which may be lost by now. */
+function settleIn(bridge: Bridge, session: Session, clientId: RequestId): void {
+  claim(bridge, session, clientId);
+  arrive(bridge, session);
 }
 
 function configOf(result: JsonObject): SessionConfig {
@@ -148,7 +158,13 @@ export function listSessions(bridge: Bridge, clientId: RequestId, params: JsonOb
 /** `session/resume`, over whatever the agent has for it. Before the result the client gets the session's state. */
 export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
   const live = bridge.sessions.get(asString(params["sessionId"]) ?? "");
-  if (live?.restoring !== undefined) throw resumedAlready();
+  if (live?.restoring !== undefined) {
+    const next = live.resumesNext;
+    if (live.connection === bridge.connection || (next !== undefined && !isOrphan(bridge, next.clientId)))
+      throw resumedAlready();
+    live.resumesNext = { clientId, params };
+    return;
+  }
   if (live?.closing !== undefined) {
     const close = live.closing;
     live.closing = () => {
@@ -165,24 +181,28 @@ export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonO
       }),
     );
   const v1Params = resumeParamsToV1(params, offersOf(bridge));
-  const resume: Resume = { clientId, params, v1Params, wantsReplay: replayFrom !== undefined, live, kept: undefined };
+  const returns = live?.away === true;
+  const wantsReplay = replayFrom !== undefined;
+  const resume: Resume = { clientId, params, v1Params, wantsReplay, returns, live, kept: undefined };
+  if (live !== undefined) claim(bridge, live, clientId);
   // What was kept is needed for the ids of a session of an earlier run, and for a replay the agent cannot give.
-  const needed = live === undefined || (resume.wantsReplay && transcribes(bridge));
+  const needed = live === undefined || ((wantsReplay || live.shown?.gap === true) && transcribes(bridge));
   if (!needed) return resumeOver(bridge, resume);
   const sessionId = asString(params["sessionId"]) ?? "";
   const { load, resume: resumes } = offersOf(bridge);
   if (live === undefined && !load && !resumes) throw sessionNotFound(sessionId);
-  const session = live ?? awaited(bridge, params);
+  const session = live ?? awaited(bridge, clientId, params);
   keepMessages(bridge, session);
   recall(bridge, sessionId, (kept) => {
-    if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, clientId);
+    if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, session, clientId);
     resumeAwaited(bridge, session, { ...resume, kept });
   });
 }
 
 /** A session the client is about to have: what it asks of it meanwhile waits. */
-function awaited(bridge: Bridge, params: JsonObject): Session {
+function awaited(bridge: Bridge, clientId: RequestId, params: JsonObject): Session {
   const session = createSession(asString(params["sessionId"]) ?? "", asString(params["cwd"]) ?? "/", {});
+  settleIn(bridge, session, clientId);
   session.restoring = { replay: "swallow", swallowed: 0, toolCalls: new Set(), plans: [] };
   bridge.sessions.set(session.id, session);
   return session;
@@ -196,9 +216,10 @@ function sessionNotFound(sessionId: string): RequestFault {
   return new RequestFault(rpcError(ErrorCode.resourceNotFound, "session not found", { sessionId }));
 }
 
-function refuseClosed(bridge: Bridge, clientId: RequestId): void {
-  const message = "the session was closed while it was being resumed";
-  refuse(bridge, clientId, rpcError(ErrorCode.requestCancelled, message));
+function refuseClosed(bridge: Bridge, session: Session, clientId: RequestId): void {
+  const error = rpcError(ErrorCode.requestCancelled, "the session was closed while it was being resumed");
+  refuse(bridge, clientId, error);
+  if (session.resumesNext !== undefined) refuse(bridge, session.resumesNext.clientId, error);
 }
 
 /** Resumes over what the agent has by now; where that is nothing, what waited for the session fails as the resume does. */
@@ -213,7 +234,7 @@ function resumeAwaited(bridge: Bridge, session: Session, resume: Resume): void {
 }
 
 function resumeOver(bridge: Bridge, resume: Resume): void {
-  const { params, wantsReplay, live } = resume;
+  const { params, wantsReplay, returns, live } = resume;
   const sessionId = asString(params["sessionId"]) ?? "";
   const offers = offersOf(bridge);
   if (live?.restoring !== undefined) throw resumedAlready();
@@ -221,6 +242,7 @@ function resumeOver(bridge: Bridge, resume: Resume): void {
   // Work that runs is not to be disturbed: the agent has the session open already.
   if (live?.turn !== undefined) return resumed(bridge, live, resume, {});
   if (wantsReplay && offers.load) return restore(bridge, resume, Method.sessionLoad, "translate");
+  if (live !== undefined && returns) return resumed(bridge, live, resume, {});
   if (offers.resume) return restore(bridge, resume, Method.sessionResume, "swallow");
   if (offers.load) return restore(bridge, resume, Method.sessionLoad, "swallow");
   if (live !== undefined) return resumed(bridge, live, resume, {});
@@ -232,6 +254,10 @@ interface Resume {
   params: JsonObject;
   v1Params: JsonObject;
   wantsReplay: boolean;
+  /** The clock of what was shown before the agent told the history, once it did. */
+  replayed?: number | undefined;
+  /** True when the client comes back to a session that it left open when it lost its connection. */
+  returns: boolean;
   /** The session when the client has it open already. */
   live: Session | undefined;
   kept: RememberedSession | undefined;
@@ -245,10 +271,14 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
   if (live === undefined)
     session.messages.ledger = bridge.ledgers.get(sessionId) ?? (kept === undefined ? [] : rememberedLedger(kept));
   session.restoring = { replay, swallowed: 0, toolCalls: new Set(), plans: [] };
-  if (replay === "translate") beginReplay(session.messages);
+  const replayed = replay === "translate" ? (session.shown?.clock ?? 0) : undefined;
+  if (replay === "translate") {
+    beginReplay(session.messages);
+    arrive(bridge, session);
+  }
   bridge.sessions.set(sessionId, session);
   passOn(bridge, clientId, method, v1Params, (frame) => {
-    if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, clientId);
+    if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, session, clientId);
     if ("error" in frame) {
       const refusal = errorToV2(frame.error, { method, sessionId });
       endRestoring(bridge, session);
@@ -258,12 +288,14 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
         bridge.offers = { ...offersOf(bridge), resume: false };
         return resumeAwaited(bridge, session, resume);
       }
+      // What it left open is still there.
+      if (resume.returns) return resumed(bridge, session, resume, {});
       refuse(bridge, clientId, refusal);
       return afterFailedRestore(bridge, session, live, refusal);
     }
     const result = asObject(frame.result);
     session.config = { ...session.config, ...definedConfig(result) };
-    const finish = () => restored(bridge, session, resume, result);
+    const finish = () => restored(bridge, session, { ...resume, replayed }, result);
     // Some agents answer in the middle of the replay.
     if (method === Method.sessionLoad || session.restoring?.swallowed) whenQuiet(bridge, session, finish);
     else finish();
@@ -272,9 +304,23 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
 
 /** What waited for the session: it goes on in one that was open before, else it fails as the resume did. */
 function afterFailedRestore(bridge: Bridge, session: Session, live: Session | undefined, refusal: RpcError): void {
-  if (live !== undefined) return sendHeld(bridge, session);
+  if (live !== undefined) return goOn(bridge, session);
   bridge.sessions.delete(session.id);
   for (const held of session.held.splice(0)) refuse(bridge, held.clientId, refusal);
+  dropWaiting(bridge, session);
+  resumeNext(bridge, session);
+}
+
+/** The session is open: what waited for that goes on. */
+function goOn(bridge: Bridge, session: Session): void {
+  sendHeld(bridge, session);
+  resumeNext(bridge, session);
+}
+
+function resumeNext(bridge: Bridge, session: Session): void {
+  const next = session.resumesNext;
+  session.resumesNext = undefined;
+  if (next !== undefined) attempt(bridge, next.clientId, () => resumeSession(bridge, next.clientId, next.params));
 }
 
 function definedConfig(result: JsonObject): SessionConfig {
@@ -315,18 +361,42 @@ function restored(bridge: Bridge, session: Session, resume: Resume, result: Json
   const translated = session.restoring?.replay === "translate";
   endRestoring(bridge, session);
   remember(bridge, session, resume.params);
-  resumed(bridge, session, { ...resume, wantsReplay: resume.wantsReplay && !translated }, result);
+  const wantsReplay = resume.wantsReplay && !translated;
+  resumed(bridge, session, { ...resume, wantsReplay }, result);
 }
 
 function resumed(bridge: Bridge, session: Session, resume: Resume, result: JsonObject): void {
-  if (resume.wantsReplay) replayKept(bridge, session, resume);
-  reportState(bridge, session, session.state);
+  arrive(bridge, session);
+  // Its own connection is lost, and what it was to be told waits for whoever comes next.
+  if (session.away) return goOn(bridge, session);
+  const missed = resume.returns ? takeMissed(session, resume.replayed) : undefined;
+  if (resume.wantsReplay) replayKept(bridge, session, resume, NO_HISTORY);
+  else if (missed?.gap) replayKept(bridge, session, resume, NOT_ALL_KEPT);
+  for (const frame of missed?.frames ?? []) toClient(bridge, frame);
+  if (missed?.state === undefined) reportState(bridge, session, session.state);
+  else toClient(bridge, missed.state);
   answer(bridge, resume.clientId, sessionResultToV2(result, session.config, undefined));
-  sendHeld(bridge, session);
+  if (resume.returns) askAgain(bridge, session);
+  goOn(bridge, session);
 }
 
-/** A replay the agent cannot give comes from the transcript, as far as there is one. */
-function replayKept(bridge: Bridge, session: Session, { kept, live }: Resume): void {
+const NO_HISTORY = {
+  title: "The history of this session is not available",
+  description: "The agent cannot replay it now, and it was not kept in full here.",
+};
+
+const NOT_ALL_KEPT = {
+  title: "Not all that happened while the connection was lost is shown",
+  description: "It was more than is kept; resume the session with its history to see what there is of it.",
+};
+
+/** A replay the agent cannot give comes from the transcript, as far as there is one; else the client gets that notice. */
+function replayKept(
+  bridge: Bridge,
+  session: Session,
+  { kept, live }: Resume,
+  without: { title: string; description: string },
+): void {
   for (const update of replayOf(kept?.transcript ?? [])) {
     rememberReplayed(session, update);
     sendUpdate(bridge, session, update);
@@ -339,8 +409,7 @@ function replayKept(bridge: Bridge, session: Session, { kept, live }: Resume): v
   updateClient(bridge, session, {
     sessionUpdate: "notice",
     severity: "warning",
-    title: "The history of this session is not available",
-    description: "The agent cannot replay it now, and it was not kept in full here.",
+    ...without,
   });
 }
 
@@ -404,6 +473,7 @@ function endWork(bridge: Bridge, session: Session, done: () => void): void {
     session.closing = undefined;
     refuseHeld(bridge, session);
     withdrawRequests(bridge, session.id);
+    dropWaiting(bridge, session);
     endTerminals(bridge, session.id);
     done();
   };

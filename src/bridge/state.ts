@@ -17,6 +17,7 @@ import type { DowngradedSession } from "./downgrade/state.ts";
 import type { Effect, Event } from "./events.ts";
 import type { HostedCall } from "./hosting.ts";
 import { createMessages, type LedgerEntry, type Messages } from "./messages.ts";
+import { createShown, type Shown } from "./shown.ts";
 
 /** What a profile may change once the agent has said its name (docs/mapping.md §5, §9). */
 export interface AgentBehaviour {
@@ -51,6 +52,8 @@ export interface BridgeOptions extends AgentBehaviour {
   paths: PathMap | undefined;
   /** Whether what is kept of sessions outlives this run. */
   remembers: boolean;
+  /** How much is kept for a client that loses its connection and may come back, in UTF-16 units; 0 = nothing. */
+  lingerLimit: number;
   /** Random text of this run: keeps minted ids from meeting those of another run. */
   runId: string;
   /** Wall-clock time, in ms since the epoch, at which `now` is 0. */
@@ -67,6 +70,8 @@ export interface BridgeOptions extends AgentBehaviour {
 /** A request of the client's that has no answer yet. */
 export interface ClientRequest {
   method: string;
+  /** The session it is about, if it says so. */
+  sessionId?: string | undefined;
   /** The id under which it was passed on to the agent, when it was. */
   agentId?: number;
 }
@@ -80,6 +85,7 @@ export interface AgentCall {
 /** A request of the bridge's to the client that has no answer yet: the agent's request, passed on. */
 export interface ClientCall {
   method: string;
+  params: unknown;
   /** The agent's own id. */
   agentId: RequestId | null;
   sessionId?: string | undefined;
@@ -87,6 +93,10 @@ export interface ClientCall {
   translate(answer: ResultFrame | ErrorFrame): ResultFrame | ErrorFrame;
   /** What the agent gets when the work it belongs to is cancelled; only for requests that wait for a person. */
   cancelled?: JsonObject;
+  /** True once the agent has withdrawn it. */
+  withdrawn?: true;
+  /** True while the client, who is away, is to get it when it is back. */
+  waits: boolean;
 }
 
 /** What a `state_update` tells of a session (schema v2 `StateUpdate`). */
@@ -162,6 +172,14 @@ export interface Session {
   restoring: Restoring | undefined;
   /** Set while a close or delete waits for the running turn to end. */
   closing: (() => void) | undefined;
+  /** The number of the client's connection over which the session was opened or resumed last. */
+  connection: number;
+  /** True while that is not the present one: what the client is to be told is kept. */
+  away: boolean;
+  /** What the client was shown lately; only where it may come back. */
+  shown: Shown | undefined;
+  /** A resume over the present connection that waits for one over a connection that was lost. */
+  resumesNext: { clientId: RequestId; params: JsonObject } | undefined;
 }
 
 /** What to do with history the agent sends while a session is restored. */
@@ -242,8 +260,16 @@ export interface Bridge {
   /** Set while the agent is started afresh: called when it is there again. */
   restarting: (() => void) | undefined;
   /** Set when the agent is gone. */
-  agentExit: { code: number | null; signal: string | null; spawnError?: { code: string; message: string } } | undefined;
+  agentExit: Omit<Event & { type: "agent-exit" }, "type"> | undefined;
   clientLeft: boolean;
+  /** How many connections the client has lost: the number of the present one. */
+  connection: number;
+  /** True from the loss of a connection until the client is back. */
+  clientAway: boolean;
+  /** Notifications of no session that came meanwhile. */
+  missed: Shown;
+  /** Set when the client's next frame asks for what another bridge has: why it cannot have it. */
+  elsewhere: string | undefined;
   /** True when the client asked for protocol version 1. */
   clientAsksV1: boolean;
   /** What the client sent while the agent could not take it: a v1 client's haste, or a restart. */
@@ -286,6 +312,10 @@ export function createBridge(options: BridgeOptions): Bridge {
     restarting: undefined,
     agentExit: undefined,
     clientLeft: false,
+    connection: 0,
+    clientAway: false,
+    missed: createShown(),
+    elsewhere: undefined,
     clientAsksV1: false,
     pipelined: [],
   };
@@ -310,5 +340,9 @@ export function createSession(id: string, cwd: string, config: SessionConfig): S
     lastSign: 0,
     restoring: undefined,
     closing: undefined,
+    connection: 0,
+    away: false,
+    shown: undefined,
+    resumesNext: undefined,
   };
 }

@@ -3,7 +3,7 @@
  */
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
 import { type ErrorFrame, notification, type RequestId, type ResultFrame } from "../protocol/frames.ts";
-import { asArray, asObject, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, isObject, isWritable, type JsonObject, without } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { promptToV1 } from "../translate/content.ts";
 import { errorToV2, isBusyError } from "../translate/errors.ts";
@@ -188,19 +188,20 @@ export function endTurn(bridge: Bridge, session: Session, ending: TurnEnding): v
   endMessage(session.messages);
   keepMessages(bridge, session);
   session.diffs.clear();
-  reportState(bridge, session, "idle", idleFields(ending));
+  reportState(bridge, session, "idle", idleFields(bridge, ending));
   afterTurn(bridge, session);
 }
 
-function idleFields(ending: TurnEnding): JsonObject {
-  switch (ending.outcome) {
-    case "stopped":
-      return ending.fields;
-    case "cancelled":
-      return { ...ending.fields, stopReason: "cancelled" };
-    case "failed":
-      return { stopReason: "error", error: ending.error };
-  }
+/** What the idle says beside its state. A part that cannot be written must not cost the client the idle. */
+function idleFields(bridge: Bridge, ending: TurnEnding): JsonObject {
+  const all =
+    ending.outcome === "failed"
+      ? { stopReason: "error", error: ending.error }
+      : { ...ending.fields, ...(ending.outcome === "cancelled" && { stopReason: "cancelled" }) };
+  const fields = Object.fromEntries(Object.entries(all).filter(([, value]) => isWritable(value)));
+  if (Object.keys(fields).length < Object.keys(all).length) log(bridge, "warn", "idle-repaired");
+  if (ending.outcome === "failed") fields["error"] ??= without(ending.error, "data");
+  return fields;
 }
 
 /** Gives every tool call that is still open, or those of them that are meant, a final status (docs/mapping.md §6). */

@@ -7,6 +7,7 @@ import { report } from "../doctor/report.ts";
 import type { Schemas } from "../doctor/violations.ts";
 import type { Log, Logger } from "../logging.ts";
 import { onShutdown } from "../transport/signals.ts";
+import { commandAgent } from "./agent.ts";
 import { recorderFor } from "./recording.ts";
 import { loadSchema } from "./schemas.ts";
 import { type Shell, startShell } from "./shell.ts";
@@ -59,7 +60,7 @@ export async function doctor(
       shell = startShell({
         // The session of an examination is not one to remember.
         settings: { ...settings, stateDir: undefined },
-        agent,
+        agent: commandAgent(agent),
         client: { input: toBridge, output: fromBridge },
         log: {
           trace: record("trace"),

@@ -3,49 +3,92 @@ import type { Readable, Writable } from "node:stream";
 import { step } from "../bridge/bridge.ts";
 import { takesChunks } from "../bridge/chunks.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
+import { isWorking } from "../bridge/failures.ts";
+import { canLinger, canMove } from "../bridge/linger.ts";
 import { transcribes } from "../bridge/memory.ts";
 import { type AgentBehaviour, createBridge } from "../bridge/state.ts";
-import { applyProfile, findProfile, loadProfiles } from "../config/profiles.ts";
+import { applyProfile, findProfile, loadProfiles, type Profile } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
-import { UsageError } from "../config/usage-error.ts";
 import type { Logger } from "../logging.ts";
+import type { Observer } from "../ops/observer.ts";
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
 import { type Frame, failure } from "../protocol/frames.ts";
-import { asObject, type JsonObject } from "../protocol/json.ts";
+import { asObject, asString, type JsonObject } from "../protocol/json.ts";
+import { Method } from "../protocol/methods.ts";
+import { printable } from "../protocol/printable.ts";
 import { readTextFile, writeTextFile } from "../services/files.ts";
 import { createTerminals, type HostedTerminals, type TerminalHandlers } from "../services/terminals.ts";
 import { openStore, type Store } from "../store/store.ts";
 import type { Recorder } from "../trace/recorder.ts";
-import { type PathMap, parsePathMap } from "../translate/path-map.ts";
 import { unreadStrings } from "../translate/tool-calls.ts";
 import { type Abridged, abridge } from "../transport/abridge.ts";
-import { type AgentProcess, startAgent } from "../transport/agent-process.ts";
+import type { AgentAhead } from "../transport/agent-ahead.ts";
+import type { AgentHandlers, AgentProcess } from "../transport/agent-process.ts";
 import { createChunkReader } from "../transport/chunk-reader.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
 import { createLineSplitter, type Line, type LineReader, type LineSplitter } from "../transport/lines.ts";
 import { createOutput, type Output } from "../transport/output.ts";
 import { createTail } from "../transport/tail.ts";
 import { within } from "../transport/within.ts";
+import type { AgentSource } from "./agent.ts";
+import { pathsOf } from "./paths.ts";
 import { loadSchema } from "./schemas.ts";
+
+/** Two streams, or the two ends of one; whoever opened them destroys that, or the output, once they are released. */
+export interface ClientEnd {
+  /** Emits `goodbye` before its end where the client can say that it will not come back. */
+  input: Readable;
+  output: Writable;
+  /** Called once no shell needs them any more. */
+  release?(): void;
+}
+
+/** A client that goes over from one shell to another. */
+export interface MovingClient {
+  end: ClientEnd;
+  /** What it said of itself by `initialize`. */
+  capabilities: JsonObject;
+  /** What was read of it and is not dealt with: lines, and in the splitter the beginning of one. */
+  lines: Line[];
+  splitter: LineSplitter;
+}
 
 /** What a shell is made of: one agent to run, one client to speak with. */
 export interface ShellOptions {
   settings: Settings;
-  agent: { command: string; args: string[] };
-  client: { input: Readable; output: Writable };
+  agent: AgentSource;
+  client: ClientEnd;
+  /** The agent, when it has been started already. */
+  started?: AgentAhead | undefined;
   log: Logger;
   /** Records all that passes; the caller ends it after the shell. */
   recorder?: Recorder | undefined;
+  /** Told of all that passes. */
+  observer?: Observer | undefined;
   /** Where the agent's stderr and messages for the person go, line by line. */
   tell(text: string): void;
   /** Sees every frame of the agent's before it is handled. */
   onAgentFrame?(frame: JsonObject): void;
+  /** The other shell that has this session, where a client that was lost may come back. */
+  shellOf?(sessionId: string): Shell | undefined;
 }
 
 /** A running bridge. */
 export interface Shell {
   /** The exit status, once the agent is gone and all output has been handed over. */
   readonly ended: Promise<number>;
+  /** Whether a turn runs, or a request of the client's is open; in pass-through, as far as that can be told. */
+  readonly busy: boolean;
+  /** When the last frame came from either side, by `performance.now()`. */
+  readonly lastFrame: number;
+  /** Its client, while it has one. */
+  readonly client: ClientEnd | undefined;
+  /** Since when it waits for a client that it lost to come back (docs/linger.md), by `performance.now()`. */
+  readonly waitsSince: number | undefined;
+  /** True when the session is open here. */
+  has(sessionId: string): boolean;
+  /** Gives a shell that has lost its client one that resumes one of its sessions. */
+  attach(client: MovingClient): void;
   /** Ends the agent as if the client had left. */
   stop(): void;
   /** Kills the agent with everything it started. */
@@ -66,7 +109,7 @@ const NOISE_TAIL = 64 * 1024;
  * become events; effects become bytes and timers. A reader that is slow pauses the other side.
  */
 export function startShell(options: ShellOptions): Shell {
-  const { settings, agent, client, recorder } = options;
+  const { settings, agent, recorder, observer } = options;
   const log = recorder?.listening(options.log) ?? options.log;
   const timers = new Map<string, NodeJS.Timeout>();
   const ladder = { termAfterMs: settings.termAfter, killAfterMs: settings.killAfter };
@@ -84,7 +127,7 @@ export function startShell(options: ShellOptions): Shell {
   });
 
   const facts = {
-    agentCommand: [agent.command, ...agent.args],
+    agentCommand: agent.words,
     agentProtocol: settings.agentProtocol,
     handshakeTimeout: settings.handshakeTimeout,
     acceptWindow: settings.acceptWindow,
@@ -93,6 +136,8 @@ export function startShell(options: ShellOptions): Shell {
     unprompted: settings.unprompted,
     stallNotice: settings.stallNotice,
     remembers: settings.stateDir !== undefined,
+    // Without a way back nobody is waited for.
+    lingerLimit: options.shellOf !== undefined && settings.linger > 0 ? settings.lingerLimit : 0,
     hosts: { terminals: settings.host.includes("terminal"), files: settings.host.includes("fs") },
     paths: pathsOf(settings),
     settle: settings.settle,
@@ -105,24 +150,24 @@ export function startShell(options: ShellOptions): Shell {
   recorder?.begin({ ...facts, profile: settings.profile, setByUser: [...settings.setByUser] });
   const bridge = createBridge({
     ...facts,
-    behaviourOf: (agentName) => behaviourOf(settings, agent.command, agentName, log),
+    behaviourOf: (agentName) => behaviourOf(settings, agent.words[0] ?? "", agentName, log),
     schemaV1: () => loadSchema("v1/schema.json"),
     schemaV2: () => loadSchema("v2/schema.json"),
     // A command that is no agent says so on stdout: that counts as its last words too.
     agentStderr: () => `${child.stderrTail()}\n${noiseTail.text()}`,
   });
 
-  const clientOutput = createOutput(client.output, {
-    onDrain: () => {
-      child.resumeStdout();
-      terminals?.resume();
-    },
-    onBroken: () => clientLeft(),
-  });
+  let client: ClientEnd | undefined;
+  let clientOutput = NOBODY;
+  let clientSplitter = createLineSplitter(settings.maxFrame);
+  let forgetClient = (): void => {};
   let child: AgentProcess;
   let agentSplitter: LineSplitter;
   let agentOutput: Output;
+  let ahead = options.started;
   runAgent();
+  // An agent takes its time to start: enough to read what its first answer needs.
+  setImmediate(readAhead);
 
   function runAgent(): void {
     const splitter = createLineSplitter(settings.maxFrame);
@@ -131,26 +176,40 @@ export function startShell(options: ShellOptions): Shell {
     const whileCurrent = (act: () => void) => {
       if (agentSplitter === splitter) act();
     };
-    child = startAgent(
-      { ...agent, env: process.env, cwd: process.cwd(), ladder },
-      {
-        onStdout: (chunk) => whileCurrent(() => agentBytes(splitter, chunk)),
-        onStdoutEnd: () => whileCurrent(() => agentEnd(splitter)),
-        onStderrLine: (line) => {
-          recorder?.stderr(line);
-          options.tell(line);
-        },
-        onExit: (exit) => whileCurrent(() => dispatch({ type: "agent-exit", ...exit })),
-        onClosed: (stream) => {
-          log.warn("agent-closed", { stream });
-          options.tell(`acp-shift: the agent closed its ${stream} and is of no use any more; it is being ended`);
-        },
+    observer?.agentStarted();
+    const handlers: AgentHandlers = {
+      onStdout: (chunk) => {
+        observer?.arrived();
+        whileCurrent(() => agentBytes(splitter, chunk));
       },
-    );
+      onStdoutEnd: () => whileCurrent(() => agentEnd(splitter)),
+      onStderrLine: (line) => {
+        recorder?.stderr(line);
+        options.tell(line);
+      },
+      onExit: (exit) => {
+        observer?.agentExited(exit);
+        whileCurrent(() => dispatch({ type: "agent-exit", ...exit }));
+      },
+      onClosed: (stream) => {
+        log.warn("agent-closed", { stream });
+        options.tell(`acp-shift: the agent closed its ${stream} and is of no use any more; it is being ended`);
+      },
+    };
+    child = agentProcess(handlers);
     agentOutput = createOutput(child.stdin, {
-      onDrain: () => client.input.resume(),
+      onDrain: () => client?.input.resume(),
       onBroken: (error) => log.debug("agent-input-broken", { message: error.message }),
     });
+  }
+
+  /** The agent that has been started already, once; else a new one. */
+  function agentProcess(handlers: AgentHandlers): AgentProcess {
+    if (ahead === undefined) return agent.start(ladder, handlers);
+    const { agent: started, handOver } = ahead;
+    ahead = undefined;
+    handOver(handlers);
+    return started;
   }
 
   async function restartAgent(): Promise<void> {
@@ -167,9 +226,12 @@ export function startShell(options: ShellOptions): Shell {
   /** @param source the record of the line a frame was found in, when it was not all of the line */
   function dispatch(event: Event, source?: number): void {
     const now = recorder?.now() ?? performance.now();
+    if (event.type === "frame" || event.type === "chunk") lastFrame = performance.now();
     recorder?.event(event, now, source);
+    observer?.event(event);
     for (const effect of step(bridge, event, now)) perform(effect);
     recorder?.settled();
+    observer?.settled();
   }
 
   function outputOf(side: Side): Output {
@@ -193,9 +255,11 @@ export function startShell(options: ShellOptions): Shell {
 
   function write(to: Side, frame: Frame): void {
     const text = JSON.stringify(frame);
-    if (abridged === undefined) outputOf(to).write(text);
-    else outputOf(to).join(abridged.restore(text));
+    const pieces = abridged?.restore(text);
+    if (pieces === undefined) outputOf(to).write(text);
+    else outputOf(to).join(pieces);
     recorder?.sent(to, frame, text);
+    observer?.sent(to, frame, pieces ?? text);
   }
 
   function perform(effect: Effect): void {
@@ -206,11 +270,13 @@ export function startShell(options: ShellOptions): Shell {
       case "forward":
         outputOf(effect.to).write(effect.line);
         recorder?.forwarded(effect.to, effect.line);
+        observer?.forwarded(effect.to, effect.line);
         break;
       case "splice": {
         const { chunk, frame } = effect;
         clientOutput.splice(frame.before, chunk.source, chunk.textStart, chunk.textEnd, frame.after);
         recorder?.spliced(effect.to, chunk, frame);
+        observer?.spliced(effect.to, frame.before.length + chunk.textEnd - chunk.textStart + frame.after.length);
         break;
       }
       case "timer":
@@ -310,19 +376,91 @@ export function startShell(options: ShellOptions): Shell {
     },
   };
 
-  const clientSplitter = createLineSplitter(settings.maxFrame);
+  function listenTo(next: ClientEnd): void {
+    client = next;
+    clientOutput = createOutput(next.output, { onDrain: resumeAgent, onBroken: gone });
+    const { input } = next;
+    const read = (chunk: Buffer) => {
+      observer?.arrived();
+      clientLines(clientSplitter.push(chunk));
+    };
+    let meansIt = false;
+    const goodbye = () => {
+      meansIt = true;
+    };
+    const end = () => {
+      clientLines(clientSplitter.end());
+      if (meansIt && client === next) clientLeft();
+      else gone();
+    };
+    input.on("data", read).on("goodbye", goodbye).on("end", end).on("error", gone);
+    if (input.readableEnded || input.destroyed) process.nextTick(gone);
+    forgetClient = () => {
+      client = undefined;
+      clientOutput = NOBODY;
+      input
+        .off("data", read)
+        .off("goodbye", goodbye)
+        .off("end", end)
+        .off("error", gone)
+        .on("error", () => {});
+    };
+    function gone(): void {
+      if (client === next) clientGone();
+    }
+  }
+
+  function resumeAgent(): void {
+    child.resumeStdout();
+    terminals?.resume();
+  }
 
   function clientLines(lines: Line[]): void {
-    for (const line of lines) {
+    for (const [index, line] of lines.entries()) {
       if ("oversized" in line) {
         dispatch({ type: "oversized", from: "client", bytes: line.oversized, head: line.head, tail: line.tail });
         continue;
       }
       const decoded = decodeClientLine(line.bytes);
-      if ("fault" in decoded) dispatch({ type: "not-json", line: line.bytes });
-      else dispatch({ type: "frame", from: "client", value: decoded.value, line: line.bytes });
+      if ("fault" in decoded) {
+        dispatch({ type: "not-json", line: line.bytes });
+        continue;
+      }
+      if (goesOver(decoded.value, () => lines.slice(index))) return;
+      dispatch({ type: "frame", from: "client", value: decoded.value, line: line.bytes });
     }
-    if (agentOutput.full) client.input.pause();
+    if (agentOutput.full) client?.input.pause();
+  }
+
+  /** @returns true when the client goes on, from this frame, in the shell that has the session it resumes */
+  function goesOver(frame: unknown, rest: () => Line[]): boolean {
+    if (options.shellOf === undefined) return false;
+    const sessionId = sessionResumed(frame);
+    if (sessionId === undefined || has(sessionId)) return false;
+    const other = options.shellOf(sessionId);
+    if (other === undefined) return false;
+    if (client !== undefined && other.waitsSince !== undefined && canMove(bridge)) {
+      const moving = { end: client, capabilities: bridge.clientCapabilities, lines: rest(), splitter: clientSplitter };
+      log.info("client-moved", { sessionId });
+      dispatch({ type: "client-moved" });
+      void clientOutput.flush();
+      forgetClient();
+      leave();
+      other.attach(moving);
+      return true;
+    }
+    const message =
+      other.waitsSince !== undefined
+        ? "the session waits for its client, and this connection has sessions of its own: resume it over a new one"
+        : "the session is open over another connection";
+    // Who comes back may be faster than the news that the connection is dead.
+    other.client?.input.emit("doubt");
+    dispatch({ type: "session-elsewhere", message });
+    return false;
+  }
+
+  function has(sessionId: string): boolean {
+    return !left && !finishing && bridge.sessions.has(sessionId);
   }
 
   const chunkReader = createChunkReader();
@@ -359,7 +497,7 @@ export function startShell(options: ShellOptions): Shell {
     const isTidy = frames.length === 1 && noise.length === 0 && recovered === undefined;
     const source = isTidy ? undefined : recorder?.untidy(line.bytes);
     for (const text of noise) {
-      options.tell(text);
+      options.tell(printable(text));
       const line = text.slice(0, LOGGED_NOISE);
       log.warn("agent-noise", { text: line });
       noiseTail.push(Buffer.from(`${line}\n`));
@@ -388,42 +526,101 @@ export function startShell(options: ShellOptions): Shell {
 
   let left = false;
   let finishing = false;
+  let lastFrame = performance.now();
+  let waitsSince: number | undefined;
+  let lingering: NodeJS.Timeout | undefined;
+
+  /** The client's connection ended, or broke: it may come back, where there is something to come back to. */
+  function clientGone(): void {
+    const lost = client;
+    if (left || !canLinger(bridge)) return clientLeft();
+    forgetClient();
+    dispatch({ type: "client-lost" });
+    resumeAgent();
+    waitsSince = performance.now();
+    lingering = setTimeout(clientLeft, settings.linger);
+    lost?.release?.();
+  }
+
+  function stopWaiting(): void {
+    waitsSince = undefined;
+    clearTimeout(lingering);
+  }
+
+  function attach({ end, capabilities, lines, splitter }: MovingClient): void {
+    stopWaiting();
+    clientSplitter = splitter;
+    listenTo(end);
+    dispatch({ type: "client-back", capabilities });
+    end.input.resume();
+    clientLines(lines);
+  }
 
   function clientLeft(): void {
+    dispatch({ type: "client-left" });
+    leave();
+  }
+
+  function leave(): void {
     left = true;
+    stopWaiting();
     // A client that left, or never reads, is owed only so much patience.
     setTimeout(abandonClient, settings.termAfter + settings.killAfter).unref();
-    dispatch({ type: "client-left" });
     void agentOutput.flush();
     void child.stop(ladder);
   }
 
-  client.input.on("data", (chunk: Buffer) => clientLines(clientSplitter.push(chunk)));
-  client.input.on("end", () => {
-    clientLines(clientSplitter.end());
-    clientLeft();
-  });
-  client.input.on("error", () => clientLeft());
+  listenTo(options.client);
 
   async function finish(status: number): Promise<void> {
     finishing = true;
     for (const timer of timers.values()) clearTimeout(timer);
-    client.input.removeAllListeners("data").pause().destroy();
+    stopWaiting();
+    const last = client;
+    const output = clientOutput;
+    forgetClient();
+    last?.input.pause();
+    if (!Object.is(last?.input, last?.output)) last?.input.destroy();
     void agentOutput.flush();
     await Promise.all([child.stop(ladder), terminals?.closeAll()]);
     if (store !== undefined) await within(settings.killAfter, store.close());
-    await Promise.race([clientOutput.flush(), clientAbandoned]);
+    await Promise.race([output.flush(), clientAbandoned]);
+    last?.release?.();
     resolve(status);
   }
 
   return {
     ended,
+    get busy() {
+      return isWorking(bridge) || bridge.clientRequests.size > 0;
+    },
+    get lastFrame() {
+      return lastFrame;
+    },
+    get client() {
+      return client;
+    },
+    get waitsSince() {
+      return waitsSince;
+    },
+    has,
+    attach,
     stop: clientLeft,
     kill() {
       child.killNow();
       terminals?.killNow();
     },
   };
+}
+
+/** Stands in for the output to a client that is not there: the core sends it nothing. */
+const NOBODY: Output = { write() {}, join() {}, splice() {}, full: false, flush: () => Promise.resolve() };
+
+/** The session a client's frame asks to have, in either version; undefined for any other frame. */
+function sessionResumed(frame: unknown): string | undefined {
+  const { method, params } = asObject(frame);
+  const isResume = method === Method.sessionResume || method === Method.sessionLoad;
+  return isResume ? asString(asObject(params)["sessionId"]) : undefined;
 }
 
 /** What a hosted service did, or why it could not. */
@@ -438,14 +635,17 @@ async function hostedOutcome(
   }
 }
 
-/** @throws UsageError when an entry of `--map` cannot be used */
-function pathsOf(settings: Settings): PathMap | undefined {
-  if (settings.map === undefined) return undefined;
-  try {
-    return parsePathMap(settings.map);
-  } catch (error) {
-    throw new UsageError(`--map: ${error instanceof Error ? error.message : String(error)}`);
-  }
+function readAhead(): void {
+  loadSchema("v1/schema.json");
+  loadSchema("v2/schema.json");
+  shippedProfiles();
+}
+
+let profiles: readonly Profile[] | undefined;
+
+function shippedProfiles(): readonly Profile[] {
+  profiles ??= loadProfiles();
+  return profiles;
 }
 
 /** What the user chose, else what the profile for this agent says, else the defaults. */
@@ -455,7 +655,7 @@ function behaviourOf(
   agentInfoName: string | undefined,
   log: Logger,
 ): AgentBehaviour {
-  const profile = findProfile(loadProfiles(), { named: settings.profile, agentInfoName, command });
+  const profile = findProfile(shippedProfiles(), { named: settings.profile, agentInfoName, command });
   if (profile === undefined) return settings;
   log.info("profile", { profile: profile.name, agent: agentInfoName });
   return applyProfile(settings, profile);

@@ -1,10 +1,10 @@
 import type { TraceLine } from "../config/trace-line.ts";
 import { parseDuration } from "../config/units.ts";
 import { at, UsageError } from "../config/usage-error.ts";
-import type { TraceRecord } from "../trace/format.ts";
-import { readTrace } from "../trace/read.ts";
-import { type Act, createPlayer, type Player } from "../trace/replay/player.ts";
-import { type Exit, type Hear, type Role, type Script, type Side, scriptOf, sidesOf } from "../trace/replay/script.ts";
+import { createPlaces, type Places } from "../trace/places.ts";
+import { readPlaced, readTrace } from "../trace/read.ts";
+import { type Act, createPlayer, type Finding, type Player } from "../trace/replay/player.ts";
+import { createScript, type Exit, type Role, type Script, type Side, sidesOf } from "../trace/replay/script.ts";
 import { startAgent } from "../transport/agent-process.ts";
 import { decodeAgentLine, decodeClientLine } from "../transport/decode.ts";
 import { createLineSplitter, type Line } from "../transport/lines.ts";
@@ -28,51 +28,71 @@ export async function traceReplay({ files, options, agent }: TraceLine): Promise
     throw new UsageError(
       "nothing may follow --: the recorded agent is played; --as client plays the client against a command",
     );
-  const script = scriptFor(await allRecords(files), role, options["side"] as Side | undefined);
-  tellLimits(script);
-  const fast = options["fast"] === true;
-  if (role === "agent") return playAgent(script, fast);
-  if (command === undefined)
+  if (role === "client" && command === undefined)
     throw new UsageError(
       "the agent's command is missing: acp-shift trace replay --as client FILE -- <command> [args…]",
     );
-  return playClient(script, fast, { command, args }, patience);
-}
-
-async function allRecords(files: readonly string[]): Promise<TraceRecord[]> {
-  const records: TraceRecord[] = [];
-  for await (const record of readTrace(files, { report: reportProblem })) records.push(record);
-  return records;
+  if (files.includes("-")) throw new UsageError("trace replay needs a file: it is read where it is played");
+  const places = createPlaces();
+  try {
+    const script = await scriptFor(files, role, options["side"] as Side | undefined, places);
+    tellLimits(script);
+    const fast = options["fast"] === true;
+    return await (command === undefined
+      ? playAgent(script, fast)
+      : playClient(script, fast, { command, args }, patience));
+  } finally {
+    places.close();
+  }
 }
 
 /** That of the role's own side; of a trace with one side only, that one. */
-function scriptFor(records: readonly TraceRecord[], role: Role, wanted: Side | undefined): Script {
-  const sides = sidesOf(records);
+async function scriptFor(
+  files: readonly string[],
+  role: Role,
+  wanted: Side | undefined,
+  places: Places,
+): Promise<Script> {
+  const sides = await sidesOf(readTrace(files, { report: () => {} }));
   const [only] = sides;
   if (only === undefined) throw new UsageError("there is no frame in the trace: nothing can be played");
   if (wanted !== undefined && !sides.has(wanted))
     throw new UsageError(`--side ${wanted}: the trace has only the ${only}'s side`);
-  return scriptOf(records, role, wanted ?? (sides.has(role) ? role : only));
+  const script = createScript(role, wanted ?? (sides.has(role) ? role : only));
+  for await (const placed of readPlaced(files, { report: reportProblem }))
+    script.take(placed.record, places.of(placed));
+  return script.end(places.read);
 }
 
-function tellLimits({ redacted, mark, truncated }: Script): void {
+function tellLimits({ redacted, mark, truncated, missing }: Script): void {
   const say = (text: string) => process.stderr.write(`acp-shift: replay: ${text}\n`);
   if (redacted > 0) say(`secrets were replaced in ${redacted} of the frames played: they say ${mark} in their place`);
+  if (missing > 0) say(`${missing} records are missing from the trace, and with them what was said`);
   if (truncated > 0) say(`${truncated} lines were too long to be recorded and are left out`);
 }
+
+/** How much is done before the peer is listened to again. */
+const AT_ONCE = 64;
 
 /** Has the player act whenever something came or is due; `waits` is called when only the live peer can bring more. */
 function driver(player: Player, perform: (act: Act) => void, mayAct: () => boolean, waits: () => void = () => {}) {
   let timer: NodeJS.Timeout | undefined;
-  function pump(): void {
+  let soon: NodeJS.Immediate | undefined;
+  function stop(): void {
     clearTimeout(timer);
-    if (!mayAct()) return;
-    const { acts, next } = player.due(performance.now());
-    for (const act of acts) perform(act);
-    if (next !== undefined) timer = setTimeout(pump, Math.max(1, Math.ceil(next - performance.now())));
-    else waits();
+    clearImmediate(soon);
   }
-  return { pump, stop: () => clearTimeout(timer) };
+  function pump(): void {
+    stop();
+    if (!mayAct()) return;
+    const { acts, next } = player.due(performance.now(), AT_ONCE);
+    for (const act of acts) perform(act);
+    if (next === undefined) return waits();
+    const rest = Math.ceil(next - performance.now());
+    if (rest > 0) timer = setTimeout(pump, rest);
+    else soon = setImmediate(pump);
+  }
+  return { pump, stop };
 }
 
 function write(output: Output, act: Act): void {
@@ -104,8 +124,8 @@ async function playAgent(script: Script, fast: boolean): Promise<number> {
     process.stdin.on("error", () => finish(script.exit));
     process.stdin.on("end", () => {
       take(splitter.end());
-      for (const hear of player.awaited())
-        process.stderr.write(`acp-shift: replay: not played to its end: ${waitText(hear)}\n`);
+      for (const finding of player.awaited())
+        process.stderr.write(`acp-shift: replay: not played to its end: ${findingText(finding)}\n`);
       finish(script.exit);
     });
     play.pump();
@@ -181,10 +201,7 @@ async function playClient(
 
 /** Says on stdout what was not as recorded. */
 function report({ side }: Script, player: Player, ending: string): number {
-  const lines = [
-    ...player.findings.map(({ seq, text }) => (seq === undefined ? text : `record ${seq}: ${text}`)),
-    ...(player.over() ? [] : player.awaited().map((hear) => waitText(hear))),
-  ];
+  const lines = [...player.findings, ...player.awaited()].map(findingText);
   if (ending !== "" && !player.over()) lines.push(`not played to its end: ${ending}`);
   const { said, heard } = player.counts();
   const summary = `played the ${side === "client" ? "client" : "bridge's side towards the agent"}: ${said} frames said, ${heard} awaited ones came`;
@@ -194,7 +211,6 @@ function report({ side }: Script, player: Player, ending: string): number {
   return lines.length === 0 ? 0 : 1;
 }
 
-function waitText({ seq, kind, frame, answers }: Hear): string {
-  if (kind === "answer") return `record ${seq}: the answer to ${String(answers?.frame["method"])} did not come`;
-  return `record ${seq}: ${String(frame["method"])} did not come`;
+function findingText({ seq, text }: Finding): string {
+  return seq === undefined ? text : `record ${seq}: ${text}`;
 }

@@ -4,10 +4,10 @@ import { resolveSettings, type SettingName, type Settings } from "../config/sett
 import type { TraceLine } from "../config/trace-line.ts";
 import { UsageError } from "../config/usage-error.ts";
 import { asArray, asString } from "../protocol/json.ts";
+import { printable } from "../protocol/printable.ts";
 import type { ValueDifference } from "../trace/difference.ts";
 import type { Header } from "../trace/format.ts";
 import { readTrace } from "../trace/read.ts";
-import { printable } from "../trace/text.ts";
 import { createVerifier, type Difference, type Verifier } from "../trace/verify.ts";
 import { decodeAgentLine } from "../transport/decode.ts";
 import { createPrinter, reportProblem } from "./printer.ts";

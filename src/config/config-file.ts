@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import envPaths from "env-paths";
 import { isObject } from "../protocol/json.ts";
 import { jsonFault } from "./json-fault.ts";
 import { suggestion } from "./nearest.ts";
@@ -14,7 +15,7 @@ import { UsageError } from "./usage-error.ts";
  * @throws UsageError for a named file that is missing, one that cannot be read, is no JSON, or has an unknown key
  */
 export async function readConfigFile(named: string | undefined): Promise<Source | undefined> {
-  const file = named === undefined ? await usualFile() : resolve(named);
+  const file = named === undefined ? usualFile() : resolve(named);
   if (file === undefined) return undefined;
   let text: string;
   try {
@@ -42,9 +43,8 @@ export function parseConfigFile(file: string, text: string): Source {
   return { values, place: (option) => `${file}: "${option}"`, directory: dirname(file) };
 }
 
-async function usualFile(): Promise<string | undefined> {
+function usualFile(): string | undefined {
   try {
-    const { default: envPaths } = await import("env-paths");
     return join(envPaths("acp-shift", { suffix: "" }).config, "config.json");
   } catch {
     // A user without a home directory has no configuration directory either.

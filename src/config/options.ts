@@ -20,6 +20,8 @@ export interface Option {
   max?: { value: number; written: string };
   /** A profile may set it (docs/mapping.md §5 and §9). */
   byProfile?: true;
+  /** Means something to `acp-shift serve` only (docs/remote.md). Operators count in seconds: so does a duration without a unit. */
+  only?: "serve";
 }
 
 /**
@@ -130,6 +132,77 @@ export const options: Readonly<Record<SettingName, Option>> = {
     description: "How large the files of one trace may grow together before the oldest but the first are removed",
   },
   redact: { kind: "boolean", description: "Replace secrets in the trace; --no-redact keeps them" },
+  connect: {
+    kind: "string",
+    description: "Reach an agent there in place of running a command: unix:/path, tcp:HOST:PORT, ws://… or wss://…",
+  },
+  tokenFile: {
+    kind: "path",
+    description: "File with the token that is presented with --connect, and asked of the clients of serve",
+  },
+  listen: {
+    kind: "list",
+    only: "serve",
+    description:
+      "Where clients are served: ws://HOST:PORT/PATH (or http:, wss:, https:), unix:/path, tcp:HOST:PORT; may be given several times",
+  },
+  allowHost: {
+    kind: "list",
+    only: "serve",
+    description: "A name of this server that clients use (Host header); may be given several times",
+  },
+  allowOrigin: {
+    kind: "list",
+    only: "serve",
+    description: "The origin of web pages that may connect, as https://example.org; may be given several times",
+  },
+  tlsCert: { kind: "path", only: "serve", description: "File with the certificate for wss: and https:, PEM" },
+  tlsKey: { kind: "path", only: "serve", description: "File with its key, PEM" },
+  maxConnections: {
+    kind: "count",
+    only: "serve",
+    min: { value: 1, written: "1" },
+    description: "How many clients are served at once; each has an agent of its own",
+  },
+  handshakeLimit: {
+    kind: "duration",
+    only: "serve",
+    min: { value: 1, written: "1ms" },
+    description: "How long a client may take to connect and to send initialize",
+  },
+  idleLimit: {
+    kind: "duration",
+    only: "serve",
+    description: "After how long without a frame, and without a turn, a connection is ended; 0: never",
+  },
+  linger: {
+    kind: "duration",
+    only: "serve",
+    description: "How long an agent and its sessions wait for a client that lost its connection; 0: not at all",
+  },
+  lingerLimit: {
+    kind: "size",
+    only: "serve",
+    min: { value: 1024 ** 2, written: "1MiB" },
+    description: "How much of what such a client may have missed is kept",
+  },
+  drain: {
+    kind: "duration",
+    only: "serve",
+    description: "How long running turns may take after SIGTERM before they are ended too; 0: none",
+  },
+  ops: {
+    kind: "string",
+    description: "http://HOST:PORT where /healthz, /readyz and /metrics are served (docs/operations.md)",
+  },
+  opsTokenFile: {
+    kind: "path",
+    description: "File with the bearer token that /metrics asks for; not given: none on loopback, no metrics elsewhere",
+  },
+  otlp: {
+    kind: "string",
+    description: "OpenTelemetry collector (http://HOST:4318) that gets turns and tool calls as spans",
+  },
 };
 
 export const settingNames = Object.keys(options) as SettingName[];
@@ -140,6 +213,9 @@ export function optionName(setting: SettingName): string {
 }
 
 export const optionNames = settingNames.map(optionName);
+
+/** The options of every command that runs an agent. */
+export const commonNames = settingNames.filter((setting) => options[setting].only === undefined).map(optionName);
 
 /** `handshake-timeout` → `ACP_SHIFT_HANDSHAKE_TIMEOUT`. */
 export function variableName(option: string): string {
@@ -155,7 +231,7 @@ export function variableName(option: string): string {
 export function readValue(option: Option, written: unknown, directory: string): number | boolean | string | string[] {
   switch (option.kind) {
     case "duration":
-      return within(option, parseDuration(written), written);
+      return within(option, parseDuration(written, option.only === "serve" ? "seconds" : "milliseconds"), written);
     case "size":
       return within(option, parseSize(written), written);
     case "count":

@@ -78,7 +78,11 @@ function complaint(message: string, options: readonly string[]): string {
   const [, incomplete] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
   if (incomplete !== undefined) return `--${incomplete} needs a value`;
   const [, unknown] = /^Unknown arguments?: (.+)$/.exec(message) ?? [];
-  if (unknown === undefined) return message.replace(/\s*\n\s*/g, " ");
+  if (unknown === undefined)
+    return message
+      .split("\n", 20)
+      .map((line) => line.trim())
+      .join(" ");
   const known = ["help", "version", ...options];
   const named = unknown.split(", ").map((name) => `--${name}${suggestion(name, known)}`);
   return `unknown option ${named.join(", ")}`;

@@ -27,6 +27,9 @@ export interface SettingValues {
   map: string[] | undefined;
   stateDir: string | undefined;
   stateLimit: number;
+  /** 0: not at all. */
+  linger: number;
+  lingerLimit: number;
   maxFrame: number;
   termAfter: number;
   killAfter: number;
@@ -38,6 +41,21 @@ export interface SettingValues {
   trace: string | undefined;
   traceLimit: number;
   redact: boolean;
+  connect: string | undefined;
+  tokenFile: string | undefined;
+  listen: string[] | undefined;
+  allowHost: string[] | undefined;
+  allowOrigin: string[] | undefined;
+  tlsCert: string | undefined;
+  tlsKey: string | undefined;
+  maxConnections: number;
+  handshakeLimit: number;
+  /** 0: never. */
+  idleLimit: number;
+  drain: number;
+  ops: string | undefined;
+  opsTokenFile: string | undefined;
+  otlp: string | undefined;
 }
 
 export type SettingName = keyof SettingValues;

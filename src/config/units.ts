@@ -16,14 +16,15 @@ const bytesIn: Record<string, number> = {
 const longestTimer = 2 ** 31 - 1;
 
 /**
- * Reads a length of time: a whole number with `ms`, `s`, `m` or `h`, or plain milliseconds.
+ * Reads a length of time: a whole number with `ms`, `s`, `m` or `h`, or plain.
+ * @param plain what a number without a unit counts
  * @returns milliseconds
  * @throws UsageError when it is anything else, or longer than a timer can run (24 days)
  */
-export function parseDuration(value: unknown): number {
-  const milliseconds = parseQuantity(value, millisecondsIn);
+export function parseDuration(value: unknown, plain: "milliseconds" | "seconds" = "milliseconds"): number {
+  const milliseconds = parseQuantity(value, millisecondsIn, plain === "seconds" ? 1000 : 1);
   if (milliseconds === undefined) {
-    throw new UsageError(`expected a duration (250ms, 30s, 5m, 1h or plain milliseconds), found ${shown(value)}`);
+    throw new UsageError(`expected a duration (250ms, 30s, 5m, 1h or plain ${plain}), found ${shown(value)}`);
   }
   if (milliseconds > longestTimer)
     throw new UsageError(`expected a duration of at most 24 days, found ${shown(value)}`);
@@ -49,12 +50,12 @@ export function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function parseQuantity(value: unknown, units: Record<string, number>): number | undefined {
+function parseQuantity(value: unknown, units: Record<string, number>, plain = 1): number | undefined {
   const match = /^(\d+) ?([a-z]*)$/i.exec(
     typeof value === "number" ? String(value) : typeof value === "string" ? value : "",
   );
   const unit = match?.[2]?.toLowerCase() ?? "";
-  const factor = unit === "" ? 1 : units[unit];
+  const factor = unit === "" ? plain : units[unit];
   if (match === null || factor === undefined) return undefined;
   const amount = Number(match[1]) * factor;
   return Number.isSafeInteger(amount) ? amount : undefined;

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { printable } from "../protocol/printable.ts";
 import type { Ability } from "./abilities.ts";
 import type { AppliedProfile, Facts, Failure, Lines, SessionFacts, SessionOption } from "./facts.ts";
 import type { Loss } from "./losses.ts";
@@ -212,12 +213,6 @@ function wrapped(text: string, width: number): string[] {
     else lines.push(word);
   }
   return lines;
-}
-
-/** What an agent says must not steer the terminal. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, " ");
 }
 
 function paint(style: Style, text: string, colour: boolean): string {

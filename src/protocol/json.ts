@@ -32,3 +32,12 @@ export function without(object: JsonObject, ...keys: string[]): JsonObject {
 export function withoutNulls(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null && value !== undefined));
 }
+
+/** How deep a value may nest and still be written anywhere: what can be read may nest too deeply for `JSON.stringify`. */
+const DEEPEST = 1000;
+
+/** True for a JSON value that nests no deeper than what can be written. */
+export function isWritable(value: unknown, left = DEEPEST): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return left > 0 && Object.values(value).every((inner) => isWritable(inner, left - 1));
+}

@@ -42,7 +42,6 @@ export interface ProtocolSchema {
 const FAULT: unique symbol = Symbol("fault");
 
 interface Run {
-  definitions: JsonObject;
   lenient: boolean;
   path: (string | number)[];
   dropped: SchemaFault[];
@@ -50,196 +49,272 @@ interface Run {
   fault: SchemaFault | undefined;
 }
 
+/** One part of the schema, ready to be asked: gives back the value, what is left of it, or FAULT. */
+type Check = (value: unknown, run: Run) => unknown;
+
+/** The check of a definition, made when it is first asked for; undefined when there is none. */
+type Definitions = (name: string) => Check | undefined;
+
 /**
  * Reads a protocol schema (JSON Schema 2020-12 as the SDK ships it, `schema/v1` or `schema/v2`).
  * Only the keywords those files use are understood.
  */
 export function readSchema(document: JsonObject): ProtocolSchema {
-  const definitions = isObject(document["$defs"]) ? document["$defs"] : {};
+  const nodes = isObject(document["$defs"]) ? document["$defs"] : {};
   const methods = new Map<string, string>();
-  for (const [name, node] of Object.entries(definitions)) {
+  for (const [name, node] of Object.entries(nodes)) {
     if (!isObject(node) || typeof node["x-method"] !== "string") continue;
     const part = name.endsWith("Response") ? "result" : "params";
     methods.set(`${node["x-side"]} ${node["x-method"]} ${part}`, name);
   }
-  function judge(definition: string, value: unknown, lenient: boolean): { fitted: unknown; run: Run } {
-    const node = definitions[definition];
-    if (!isObject(node)) throw new Error(`the schema defines no ${definition}`);
-    const run: Run = { definitions, lenient, path: [], dropped: [], fault: undefined };
-    return { fitted: conform(node, value, run), run };
+  const checks = new Map<string, Check>();
+  function definition(name: string): Check | undefined {
+    let check = checks.get(name);
+    if (check !== undefined) return check;
+    const node = nodes[name];
+    if (!isObject(node)) return undefined;
+    check = checkOf(node, definition);
+    checks.set(name, check);
+    return check;
+  }
+  function judge(name: string, value: unknown, lenient: boolean): { fitted: unknown; run: Run } {
+    const check = definition(name);
+    if (check === undefined) throw new Error(`the schema defines no ${name}`);
+    const run: Run = { lenient, path: [], dropped: [], fault: undefined };
+    return { fitted: check(value, run), run };
   }
   return {
-    conform(definition, value, lenient) {
-      const { fitted, run } = judge(definition, value, lenient);
-      if (fitted === FAULT) return { ok: false, fault: run.fault ? faultText(run.fault) : `not a ${definition}` };
+    conform(name, value, lenient) {
+      const { fitted, run } = judge(name, value, lenient);
+      if (fitted === FAULT) return { ok: false, fault: run.fault ? faultText(run.fault) : `not a ${name}` };
       return { ok: true, value: fitted, dropped: run.dropped.map(({ path }) => path.join(".")) };
     },
-    faults(definition, value) {
-      const { fitted, run } = judge(definition, value, false);
-      if (fitted === FAULT) return [run.fault ?? { path: [], expected: `is no ${definition}` }];
+    faults(name, value) {
+      const { fitted, run } = judge(name, value, false);
+      if (fitted === FAULT) return [run.fault ?? { path: [], expected: `is no ${name}` }];
       return run.dropped;
     },
-    has: (definition) => isObject(definitions[definition]),
+    has: (name) => isObject(nodes[name]),
     definitionOf: (side, method, part) => methods.get(`${side} ${method} ${part}`),
   };
 }
 
-function conform(node: JsonObject, value: unknown, run: Run): unknown {
-  if (typeof node["$ref"] === "string") {
-    const target = run.definitions[node["$ref"].slice("#/$defs/".length)];
-    return isObject(target) ? conform(target, value, run) : value;
-  }
+/** Reads a part of the schema once, so that no value that is asked about has to find its way through it again. */
+function checkOf(node: JsonObject, definitions: Definitions): Check {
+  if (typeof node["$ref"] === "string") return referenceCheck(node["$ref"].slice("#/$defs/".length), definitions);
+  const steps: Check[] = [];
   // A failed const is how a union's other variants drop out: nothing worth reporting.
-  if ("const" in node && node["const"] !== value) return FAULT;
-  if (Array.isArray(node["enum"]) && !node["enum"].includes(value))
-    return fault(run, "must be one of the defined values");
-  if (node["type"] !== undefined && !hasType(node, value)) return fault(run, describeType(node["type"]));
-  const minLength = node["minLength"];
-  if (typeof value === "string" && typeof minLength === "number" && value.length < minLength)
-    return fault(run, "must not be empty");
-  if (isObject(node["not"]) && accepts(node["not"], value, run)) return FAULT;
-
-  let fitted = value;
-  if (isObject(fitted)) fitted = conformProperties(node, fitted, run);
-  else if (Array.isArray(fitted)) fitted = conformItems(node, fitted, run);
-  for (const part of asArray(node["allOf"])) {
-    if (fitted === FAULT) return FAULT;
-    if (isObject(part)) fitted = conform(part, fitted, run);
+  if ("const" in node) {
+    const expected = node["const"];
+    steps.push((value) => (value === expected ? value : FAULT));
   }
+  if (Array.isArray(node["enum"])) {
+    const values = new Set(node["enum"]);
+    steps.push((value, run) => (values.has(value) ? value : fault(run, "must be one of the defined values")));
+  }
+  if (node["type"] !== undefined) steps.push(typeCheck(node));
+  const minLength = node["minLength"];
+  if (typeof minLength === "number")
+    steps.push((value, run) =>
+      typeof value === "string" && value.length < minLength ? fault(run, "must not be empty") : value,
+    );
+  if (isObject(node["not"])) {
+    const excluded = checkOf(node["not"], definitions);
+    steps.push((value) => (accepts(excluded, value) ? FAULT : value));
+  }
+  if (isObject(node["properties"]) || asArray(node["required"]).length > 0 || isObject(node["additionalProperties"]))
+    steps.push(propertiesCheck(node, definitions));
+  if (isObject(node["items"]) || typeof node["minItems"] === "number") steps.push(itemsCheck(node, definitions));
+  for (const part of asArray(node["allOf"])) if (isObject(part)) steps.push(checkOf(part, definitions));
   const variants = node["anyOf"] ?? node["oneOf"];
-  if (fitted !== FAULT && Array.isArray(variants)) fitted = conformVariants(variants, fitted, run);
-  if (fitted !== FAULT && Array.isArray(node["oneOf"]) && !isJustOne(node["oneOf"], fitted, run))
-    return fault(run, "must be just one of the defined forms");
-  return fitted;
+  if (Array.isArray(variants)) steps.push(variantsCheck(candidatesOf(variants, definitions)));
+  if (Array.isArray(node["oneOf"])) steps.push(justOneCheck(candidatesOf(node["oneOf"], definitions)));
+  return inTurn(steps);
 }
 
-function conformProperties(node: JsonObject, object: JsonObject, run: Run): unknown {
+function inTurn(steps: readonly Check[]): Check {
+  const [first, second] = steps;
+  if (first === undefined) return (value) => value;
+  if (second === undefined) return first;
+  return (value, run) => {
+    let fitted = value;
+    for (const step of steps) {
+      fitted = step(fitted, run);
+      if (fitted === FAULT) return FAULT;
+    }
+    return fitted;
+  };
+}
+
+/** Definitions refer to themselves: each is looked up when a value first gets there. */
+function referenceCheck(name: string, definitions: Definitions): Check {
+  let target: Check | undefined;
+  return (value, run) => {
+    target ??= definitions(name) ?? inTurn([]);
+    return target(value, run);
+  };
+}
+
+function propertiesCheck(node: JsonObject, definitions: Definitions): Check {
+  const required = asArray(node["required"]).filter((key) => typeof key === "string");
   const properties = isObject(node["properties"]) ? node["properties"] : {};
-  const required = asArray(node["required"]);
-  let fitted = object;
-  for (const key of required) {
-    if (typeof key === "string" && !Object.hasOwn(object, key)) {
+  const partOf = (key: string, property: unknown) =>
+    isObject(property)
+      ? {
+          check: checkOf(property, definitions),
+          isRequired: required.includes(key),
+          defaultsOnError: property["x-deserialize-default-on-error"] === true,
+          defaultsOnNull: property["x-deserialize-default-on-null"] === true,
+        }
+      : undefined;
+  const others = node["additionalProperties"];
+  const parts = new Map(
+    [...required, ...Object.keys(properties)].map((key) => [
+      key,
+      partOf(key, Object.hasOwn(properties, key) ? properties[key] : others),
+    ]),
+  );
+  const otherPart = partOf("", others);
+
+  return (object, run) => {
+    if (!isObject(object)) return object;
+    for (const key of required) {
+      if (Object.hasOwn(object, key)) continue;
       run.path.push(key);
       const outcome = fault(run, "is required");
       run.path.pop();
       return outcome;
     }
-  }
-  for (const key of Object.keys(object)) {
-    const property = Object.hasOwn(properties, key) ? properties[key] : node["additionalProperties"];
-    if (!isObject(property)) continue;
-    run.path.push(key);
-    const before = object[key];
-    const after = conform(property, before, run);
-    if (after === FAULT) {
-      const droppable = !required.includes(key) && (run.lenient || mayDefault(property, before));
-      if (droppable) run.dropped.push(dropping(run));
+    let fitted = object;
+    for (const key of Object.keys(object)) {
+      const part = parts.has(key) ? parts.get(key) : otherPart;
+      if (part === undefined) continue;
+      const before = object[key];
+      run.path.push(key);
+      const after = part.check(before, run);
+      const mayDefault = run.lenient || part.defaultsOnError || (before === null && part.defaultsOnNull);
+      const isDropped = after === FAULT && mayDefault && !part.isRequired;
+      if (isDropped) run.dropped.push(dropping(run));
       run.path.pop();
-      if (!droppable) return FAULT;
+      if (after === before) continue;
+      if (after === FAULT && !isDropped) return FAULT;
       if (fitted === object) fitted = { ...object };
-      delete fitted[key];
-      continue;
+      if (isDropped) delete fitted[key];
+      else fitted[key] = after;
     }
-    run.path.pop();
-    if (after !== before) {
-      if (fitted === object) fitted = { ...object };
-      fitted[key] = after;
-    }
-  }
-  return fitted;
+    return fitted;
+  };
 }
 
-function conformItems(node: JsonObject, list: unknown[], run: Run): unknown {
-  const items = node["items"];
-  let fitted = list;
-  if (isObject(items)) {
-    const skip = run.lenient || node["x-deserialize-skip-invalid-items"] === true;
+function itemsCheck(node: JsonObject, definitions: Definitions): Check {
+  const checkItem = isObject(node["items"]) ? checkOf(node["items"], definitions) : inTurn([]);
+  const skips = node["x-deserialize-skip-invalid-items"] === true;
+  const minItems = typeof node["minItems"] === "number" ? node["minItems"] : 0;
+
+  return (list, run) => {
+    if (!Array.isArray(list)) return list;
+    let fitted = list;
     for (let index = 0; index < list.length; index++) {
       run.path.push(index);
-      const after = conform(items, list[index], run);
-      if (after === FAULT) {
-        if (skip) run.dropped.push(dropping(run));
-        run.path.pop();
-        if (!skip) return FAULT;
-        if (fitted === list) fitted = list.slice(0, index);
-        continue;
-      }
+      const after = checkItem(list[index], run);
+      const isSkipped = after === FAULT && (skips || run.lenient);
+      if (isSkipped) run.dropped.push(dropping(run));
       run.path.pop();
-      if (fitted !== list) fitted.push(after);
-      else if (after !== list[index]) fitted = [...list.slice(0, index), after];
+      if (after === FAULT && !isSkipped) return FAULT;
+      if (fitted === list && after !== list[index]) fitted = list.slice(0, index);
+      if (fitted !== list && !isSkipped) fitted.push(after);
     }
-  }
-  const minItems = node["minItems"];
-  if (typeof minItems === "number" && fitted.length < minItems)
-    return fault(run, `must hold at least ${minItems} item`);
-  return fitted;
+    return fitted.length < minItems ? fault(run, `must hold at least ${minItems} item`) : fitted;
+  };
 }
 
-function conformVariants(variants: unknown[], value: unknown, run: Run): unknown {
-  let best: { value: unknown; dropped: SchemaFault[] } | undefined;
-  const dropped = run.dropped;
-  for (const variant of variants) {
-    if (!isObject(variant)) continue;
-    run.dropped = [];
-    const fitted = conform(variant, value, run);
-    if (fitted !== FAULT && (best === undefined || run.dropped.length < best.dropped.length)) {
+/** The variants of a union that a value may be one of, in their order. */
+type Candidates = (value: unknown) => readonly Check[];
+
+/** Most variants are told apart by the constant of one property: all but one need not even be tried. */
+function candidatesOf(variants: readonly unknown[], definitions: Definitions): Candidates {
+  const all = variants.filter(isObject).map((node) => ({ check: checkOf(node, definitions), mark: markOf(node) }));
+  const key = all.find(({ mark }) => mark !== undefined)?.mark?.key;
+  const checks = (marked: (constant: unknown) => boolean) =>
+    all.filter(({ mark }) => mark?.key !== key || marked(mark?.constant)).map(({ check }) => check);
+  const any = checks(() => true);
+  if (key === undefined) return () => any;
+  const unmarked = checks(() => false);
+  const marked = new Map(all.map(({ mark }) => [mark?.constant, checks((constant) => constant === mark?.constant)]));
+  return (value) => {
+    if (!isObject(value) || !Object.hasOwn(value, key)) return any;
+    return marked.get(value[key]) ?? unmarked;
+  };
+}
+
+/** The constant without which an object is not of this variant, whatever else is in it. */
+function markOf(node: JsonObject): { key: string; constant: unknown } | undefined {
+  const { type, required, properties, additionalProperties } = node;
+  if (type !== "object" || "const" in node || "enum" in node || isObject(additionalProperties)) return undefined;
+  const [[key, property] = [], ...others] = Object.entries(isObject(properties) ? properties : {});
+  if (key === undefined || !isObject(property) || !("const" in property) || others.length > 0) return undefined;
+  const isRequired = Array.isArray(required) && required.length === 1 && required[0] === key;
+  return isRequired ? { key, constant: property["const"] } : undefined;
+}
+
+/** The best of the variants: the first that leaves nothing out, else the first of those that leave out least. */
+function variantsCheck(candidates: Candidates): Check {
+  return (value, run) => {
+    const dropped = run.dropped;
+    let best: { value: unknown; dropped: SchemaFault[] } | undefined;
+    for (const check of candidates(value)) {
+      run.dropped = [];
+      const fitted = check(value, run);
+      if (fitted === FAULT || (best !== undefined && run.dropped.length >= best.dropped.length)) continue;
       best = { value: fitted, dropped: run.dropped };
       if (best.dropped.length === 0) break;
     }
-  }
-  run.dropped = dropped;
-  if (best === undefined) return fault(run, "must be one of the defined forms");
-  if (best.dropped.length > 0) dropped.push(...best.dropped);
-  return best.value;
+    run.dropped = dropped;
+    if (best === undefined) return fault(run, "must be one of the defined forms");
+    dropped.push(...best.dropped);
+    return best.value;
+  };
 }
 
-function isJustOne(variants: unknown[], value: unknown, run: Run): boolean {
-  return variants.filter((variant) => isObject(variant) && accepts(variant, value, run)).length === 1;
+function justOneCheck(candidates: Candidates): Check {
+  return (value, run) => {
+    const accepting = candidates(value).filter((check) => accepts(check, value));
+    return accepting.length === 1 ? value : fault(run, "must be just one of the defined forms");
+  };
 }
 
 /** Strict check without leaving anything out, for `not` and `oneOf`. */
-function accepts(node: JsonObject, value: unknown, run: Run): boolean {
-  const probe: Run = { definitions: run.definitions, lenient: false, path: [], dropped: [], fault: undefined };
-  return conform(node, value, probe) !== FAULT && probe.dropped.length === 0;
+function accepts(check: Check, value: unknown): boolean {
+  const probe: Run = { lenient: false, path: [], dropped: [], fault: undefined };
+  return check(value, probe) !== FAULT && probe.dropped.length === 0;
 }
 
-function mayDefault(property: JsonObject, value: unknown): boolean {
-  return (
-    property["x-deserialize-default-on-error"] === true ||
-    (value === null && property["x-deserialize-default-on-null"] === true)
-  );
+function typeCheck(node: JsonObject): Check {
+  const types = Array.isArray(node["type"]) ? node["type"] : [node["type"]];
+  const tests = types.map((type) => typeTest(type, node));
+  const [only = () => false, ...others] = tests;
+  const isOfType = others.length === 0 ? only : (value: unknown) => tests.some((test) => test(value));
+  const expected = `must be of type ${types.join(" or ")}`;
+  return (value, run) => (isOfType(value) ? value : fault(run, expected));
 }
 
-function hasType(node: JsonObject, value: unknown): boolean {
-  const type = node["type"];
-  const types = Array.isArray(type) ? type : [type];
-  return types.some((name) => isOfType(name, value, node));
-}
-
-function isOfType(name: unknown, value: unknown, node: JsonObject): boolean {
-  switch (name) {
+function typeTest(type: unknown, { minimum, maximum }: JsonObject): (value: unknown) => boolean {
+  const least = typeof minimum === "number" ? minimum : Number.NEGATIVE_INFINITY;
+  const most = typeof maximum === "number" ? maximum : Number.POSITIVE_INFINITY;
+  switch (type) {
     case "null":
-      return value === null;
+      return (value) => value === null;
     case "array":
-      return Array.isArray(value);
+      return Array.isArray;
     case "object":
-      return isObject(value);
+      return isObject;
     case "integer":
-      return Number.isInteger(value) && inRange(value as number, node);
+      return (value) => typeof value === "number" && Number.isInteger(value) && value >= least && value <= most;
     case "number":
-      return typeof value === "number" && inRange(value, node);
+      return (value) => typeof value === "number" && value >= least && value <= most;
     default:
-      return typeof value === name;
+      return (value) => typeof value === type;
   }
-}
-
-function inRange(value: number, node: JsonObject): boolean {
-  const { minimum, maximum } = node;
-  return !(typeof minimum === "number" && value < minimum) && !(typeof maximum === "number" && value > maximum);
-}
-
-function describeType(type: unknown): string {
-  return `must be of type ${(Array.isArray(type) ? type : [type]).join(" or ")}`;
 }
 
 /** Keeps the fault found deepest inside the value: the most telling one. */

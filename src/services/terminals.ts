@@ -4,6 +4,7 @@
  */
 import { ErrorCode, invalidParams, RequestFault, rpcError } from "../protocol/errors.ts";
 import { asString, type JsonObject } from "../protocol/json.ts";
+import { atExit } from "../transport/at-exit.ts";
 import type { Ladder } from "../transport/process-group.ts";
 import { cwdFault } from "../transport/spawn.ts";
 import { createTail, type Tail } from "../transport/tail.ts";
@@ -88,7 +89,7 @@ export function createTerminals(handlers: TerminalHandlers, ladder: Ladder): Hos
   function killNow(): void {
     for (const command of running) command.killNow();
   }
-  process.on("exit", killNow);
+  const letGo = atExit(killNow);
 
   function create(terminalId: string, params: JsonObject, defaults: { cwd: string }): void {
     if (closed) throw new RequestFault(rpcError(ErrorCode.internalError, "terminals are closed: acp-shift is ending"));
@@ -178,7 +179,7 @@ export function createTerminals(handlers: TerminalHandlers, ladder: Ladder): Hos
       const open = [...terminals.values()].map(({ command }) => command);
       terminals.clear();
       await Promise.all([...open, ...running].map((command) => command.release()));
-      process.off("exit", killNow);
+      letGo();
     },
     killNow,
   };

@@ -1,5 +1,5 @@
 /** Where one JSON value differs from another, as JSON pointers (RFC 6901). */
-import { isObject, type JsonObject } from "../protocol/json.ts";
+import { asArray, asObject, isObject, type JsonObject } from "../protocol/json.ts";
 
 /** One place; a side that has nothing there lacks its field. */
 export interface ValueDifference {
@@ -62,4 +62,13 @@ function fits(mask: string, pattern: unknown, text: unknown): boolean {
     from = found + piece.length;
   }
   return from <= text.length - last.length;
+}
+
+/** The value with its fields in the order of the model's: order means nothing in JSON, and would hide what differs. */
+export function inOrderOf(value: unknown, model: unknown): unknown {
+  if (Array.isArray(value)) return value.map((element, at) => inOrderOf(element, asArray(model)[at]));
+  if (!isObject(value)) return value;
+  const like = asObject(model);
+  const keys = [...Object.keys(like).filter((key) => Object.hasOwn(value, key)), ...Object.keys(value)];
+  return Object.fromEntries([...new Set(keys)].map((key) => [key, inOrderOf(value[key], like[key])]));
 }

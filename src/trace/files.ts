@@ -80,7 +80,7 @@ function isDirectory(path: string): boolean {
 function openFirst(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) return openSync(path, O_WRONLY | O_NONBLOCK);
-  const other = existingParts(path)[0] ?? (found !== undefined && found.size > 0 ? path : undefined);
+  const other = existingParts(path)[0]?.path ?? (found !== undefined && found.size > 0 ? path : undefined);
   if (other !== undefined)
     throw new UsageError(
       `cannot record to ${path}: ${other} exists; move it away, or name a directory to get a file for each run`,
@@ -96,13 +96,28 @@ function openFirst(path: string): number {
   }
 }
 
-/** Files that are later parts of a trace at this path. */
-export function existingParts(path: string): string[] {
+/** A file that is a later part of a trace. */
+export interface PartFile {
+  part: number;
+  path: string;
+}
+
+/** The later parts of a trace at this path that are there now, in order. */
+export function existingParts(path: string): PartFile[] {
   const folder = dirname(path);
-  return readdirSync(folder).flatMap((name) => {
-    const part = Number(/\.(\d{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? 1);
-    return part > 1 && partPath(basename(path), part) === name ? [join(folder, name)] : [];
-  });
+  return readdirSync(folder)
+    .map((name) => ({ name, part: Number(/\.(\d{1,9})(?:\.[^.]*)?$/.exec(name)?.[1] ?? 1) }))
+    .filter(({ name, part }) => part > 1 && partPath(basename(path), part) === name)
+    .map(({ name, part }) => ({ part, path: join(folder, name) }))
+    .sort((one, other) => one.part - other.part);
+}
+
+/** The path of the first part, by that of another; undefined for a name no recorder gave. */
+export function firstPath(path: string, part: number): string | undefined {
+  if (part === 1) return path;
+  const at = path.lastIndexOf(`.${part}`);
+  const first = path.slice(0, at) + path.slice(at + `.${part}`.length);
+  return at > 0 && partPath(first, part) === path ? first : undefined;
 }
 
 function laterParts(path: string): LaterParts {

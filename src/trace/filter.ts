@@ -2,7 +2,7 @@ import { parseDuration } from "../config/units.ts";
 import { UsageError } from "../config/usage-error.ts";
 import { asObject } from "../protocol/json.ts";
 import type { TraceRecord } from "./format.ts";
-import { isIncoming, nameOf } from "./summary.ts";
+import { isFault, isIncoming, nameOf } from "./summary.ts";
 
 /** Which records to show; a record must pass all that are given, and one value of each. */
 export interface Filter {
@@ -22,10 +22,13 @@ export interface Filter {
  * @throws UsageError for text that is neither
  */
 export function readSince(written: string): string | number {
-  const time = /^\d{4}-/.test(written) ? new Date(written) : undefined;
-  if (time === undefined) return parseDuration(written);
-  if (Number.isNaN(time.getTime())) throw new UsageError(`expected an ISO 8601 time, found ${written}`);
-  return time.toISOString();
+  const time = /^\d{4}-/.test(written) ? Date.parse(written) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  try {
+    return parseDuration(written);
+  } catch {
+    throw new UsageError(`expected a time after the start (90s, 5m) or an ISO 8601 time, found "${written}"`);
+  }
 }
 
 /**
@@ -56,27 +59,8 @@ function passes(record: Exclude<TraceRecord, { type: "header" }>, filter: Filter
   return grep === undefined || grep.test(JSON.stringify(record));
 }
 
-/** True for what went wrong: errors, bytes that were no frame, what was dropped, an agent that failed. */
+/** True for what went wrong, and for what the bridge left out. */
 export function isError(record: TraceRecord): boolean {
-  switch (record.type) {
-    case "frame": {
-      const update = asObject(asObject(asObject(record.frame)["params"])["update"]);
-      return (
-        record.kind === "error" ||
-        record.kind === "invalid" ||
-        (update["sessionUpdate"] === "state_update" && update["stopReason"] === "error")
-      );
-    }
-    case "bytes":
-    case "dropped":
-      return true;
-    case "note":
-      return record.what === "dropped";
-    case "event":
-      return record.event === "agent-exit" && record.details["code"] !== 0;
-    case "end":
-      return record.status !== 0;
-    default:
-      return false;
-  }
+  if (record.type === "note") return record.what === "dropped";
+  return record.type === "end" ? record.status !== 0 : isFault(record);
 }

@@ -1,9 +1,10 @@
 /** The two forms of one message, side by side, with what differs marked. */
 import { diffArrays } from "diff";
 import { asObject } from "../protocol/json.ts";
-import type { FrameRecord, Leg, TraceRecord } from "./format.ts";
-import { updateKind } from "./summary.ts";
-import { column, type Page, paint, printable, type Style, wrapped } from "./text.ts";
+import { printable } from "../protocol/printable.ts";
+import { inOrderOf } from "./difference.ts";
+import type { FrameRecord } from "./format.ts";
+import { column, type Page, paint, type Style, wrapped } from "./text.ts";
 
 /** One line of the two forms; `same`, or on which side it stands. */
 export interface FormLine {
@@ -12,26 +13,13 @@ export interface FormLine {
   mark: "same" | "changed" | "left" | "right";
 }
 
-const GOES_ON: Partial<Record<Leg, Leg>> = { "client-bridge": "bridge-agent", "agent-bridge": "bridge-client" };
-
-/** Updates the bridge makes of its own, on the occasion of another. */
-const OWN_UPDATES = ["state_update", "user_message"];
-
-/** True when `record` is what became of `cause` on its way to the other peer; else it is the bridge's own. */
-export function isOnward(cause: TraceRecord | undefined, record: TraceRecord): boolean {
-  if (cause?.type !== "frame" || record.type !== "frame") return false;
-  const kind = updateKind(record.frame);
-  const isOwn = kind !== undefined && OWN_UPDATES.includes(kind) && kind !== updateKind(cause.frame);
-  return GOES_ON[cause.leg] === record.leg && cause.kind === record.kind && !isOwn;
-}
-
 /** How long it may take to find out what differs, in ms; after that everything does. */
 const LONGEST_DIFF = 500;
 
-/** The lines of two frames, paired. */
+/** The lines of two frames, paired; the right one's fields in the order of the left one's. */
 export function compareForms(left: unknown, right: unknown): FormLine[] {
   const lefts = linesOf(left);
-  const rights = linesOf(right);
+  const rights = linesOf(inOrderOf(right, left));
   const parts = diffArrays(lefts, rights, { timeout: LONGEST_DIFF }) ?? [
     { value: lefts, removed: true, added: false },
     { value: rights, removed: false, added: true },

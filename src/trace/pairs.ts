@@ -1,11 +1,8 @@
 import type { FrameRecord, TraceRecord } from "./format.ts";
-import { compareForms, formOf, formsText, formText, isOnward } from "./forms.ts";
+import { compareForms, formOf, formsText, formText } from "./forms.ts";
 import { createRows, rowText } from "./show.ts";
-import { isIncoming } from "./summary.ts";
+import { isIncoming, isOnward, remember } from "./summary.ts";
 import { type Page, paint } from "./text.ts";
-
-/** How many records are remembered for what becomes of them later. */
-const REMEMBERED = 5000;
 
 /** Makes the two forms for each frame that went on to the other peer; nothing for other records. */
 export function createPairs(page: Page): (record: TraceRecord) => string[] {
@@ -19,12 +16,6 @@ export function createPairs(page: Page): (record: TraceRecord) => string[] {
     const cause = frames.get(record.cause ?? 0);
     return cause !== undefined && isOnward(cause, record) ? pairText(cause, record, page) : [];
   };
-}
-
-function remember<Value>(map: Map<number, Value>, seq: number, value: Value): void {
-  map.set(seq, value);
-  const [oldest] = map.keys();
-  if (map.size > REMEMBERED && oldest !== undefined) map.delete(oldest);
 }
 
 function pairText(cause: FrameRecord, record: FrameRecord, page: Page): string[] {

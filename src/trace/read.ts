@@ -1,11 +1,11 @@
 /** Reads what the recorder wrote (docs/trace.md): one run, from a file, its rotated parts, or standard input. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../config/usage-error.ts";
 import { isObject, type JsonObject } from "../protocol/json.ts";
-import { existingParts, partPath } from "./files.ts";
-import { type Header, LEGS, type TraceRecord } from "./format.ts";
+import { existingParts, firstPath, type PartFile } from "./files.ts";
+import { type DroppedRecord, type Header, LEGS, type Stamp, type TraceRecord } from "./format.ts";
 
 /** Something in a file that could not be read; the rest could. */
 export interface Problem {
@@ -18,8 +18,15 @@ export interface Problem {
 export interface ReadOptions {
   /** Told of each line that could not be read. */
   report: (problem: Problem) => void;
-  /** Set to go on as the last file grows, until the run's end is read or the signal comes. */
+  /** Set to go on as the last file grows, and into the parts after it, until the run's end is read or the signal comes. */
   follow?: AbortSignal;
+}
+
+/** A record, and where its line begins in its file, in bytes. */
+export interface Placed {
+  record: TraceRecord;
+  file: string;
+  at: number;
 }
 
 /** How often a file that is followed is looked at, in ms. */
@@ -28,46 +35,99 @@ const LOOK_EVERY = 100;
 const NEITHER =
   "acp-shift --trace FILE -- <command> records one, and acp-shift trace import reads those of other tools";
 
+/** A file in which there is no record yet. */
+export class NothingRecorded extends UsageError {}
+
 /**
- * The records of one run in order, beginning with its header; a run in several parts has a header before each.
+ * The records of one run in order, beginning with its header; a run in several parts has a header before each. Where numbers are
+ * missing that no `dropped` record speaks of (a part was removed, a line cannot be read), one is put in their place.
  * @param files a trace, whose later parts beside it are read as well; or parts in any order; or `-` for standard input
  * @throws UsageError when a file cannot be opened, is no trace, or belongs to another run than the first
  */
 export async function* readTrace(files: readonly string[], options: ReadOptions): AsyncGenerator<TraceRecord> {
+  for await (const { record } of readPlaced(files, options)) yield record;
+}
+
+/** As `readTrace`, with the place of each record. */
+export async function* readPlaced(files: readonly string[], options: ReadOptions): AsyncGenerator<Placed> {
+  const { follow } = options;
   const opened: Opened[] = [];
-  const [only, ...others] = files;
-  const base = others.length === 0 && only !== undefined && only !== "-" ? only : undefined;
+  let seq = 0;
   try {
-    for (const file of files) opened.push(await openTrace(file, options));
-    for (const file of base === undefined ? [] : existingParts(base)) opened.push(await openTrace(file, options));
+    for (const file of files) opened.push(...(await openNamed(file, options)));
+    const only = files.length === 1 && files[0] !== "-" ? opened[0] : undefined;
+    const base = only && firstPath(only.file, only.header.part);
+    const laterThan = (part: number) =>
+      base === undefined ? [] : existingParts(base).filter((file) => file.part > part);
+    if (only?.header.part === 1) opened.push(...(await openBeside(laterThan(1), options)));
     opened.sort((one, other) => one.header.part - other.header.part);
     checkParts(opened);
-    for (let index = 0; index < opened.length; index++) {
-      const part = opened[index];
-      if (part === undefined) break;
-      const isLast = index === opened.length - 1;
-      const next = base === undefined ? undefined : partPath(base, part.header.part + 1);
+    for (let part = opened[0]; part !== undefined; part = opened[0]) {
+      const { header } = part;
+      const signal = opened.length === 1 ? follow : undefined;
+      const isOver = () => laterThan(header.part).some(({ path }) => hasBegun(path));
       let last: TraceRecord | undefined;
-      for await (last of part.records(isLast ? options.follow : undefined, next)) yield last;
-      // A part that began while the one before it was followed.
-      if (isLast && options.follow?.aborted === false && last?.type !== "end" && next !== undefined && hasBegun(next))
-        opened.push(await openTrace(next, options));
+      for await (const placed of part.records(signal && { signal, isOver })) {
+        last = placed.record;
+        if (last.type !== "header") {
+          const missing = last.seq - seq - 1 - (last.type === "dropped" ? last.records : 0);
+          if (missing > 0) yield { ...placed, record: missingBefore(last, missing) };
+          seq = last.seq;
+        }
+        yield placed;
+      }
+      // Of the parts that began meanwhile the oldest may be gone again.
+      while (base !== undefined && signal?.aborted === false && last?.type !== "end" && opened.length === 1) {
+        opened.push(...(await openBeside(laterThan(header.part), options)));
+        if (opened.length === 1) await pause(signal);
+      }
+      checkParts(opened);
+      await opened.shift()?.close();
     }
   } finally {
     for (const { close } of opened) await close();
   }
 }
 
-/** True when something is written to the file: a part's header comes first, and at once. */
-function hasBegun(file: string): boolean {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+function missingBefore({ seq, time, mono }: Stamp, records: number): DroppedRecord {
+  return { type: "dropped", seq: seq - 1, time, mono, records, bytes: 0, reason: "they are not in what was read" };
+}
+
+/** A file the user named: one that is followed may have nothing in it yet. */
+async function openNamed(file: string, options: ReadOptions): Promise<Opened[]> {
+  for (;;) {
+    try {
+      return [await openTrace(file, options)];
+    } catch (error) {
+      if (options.follow === undefined || !(error instanceof NothingRecorded)) throw error;
+    }
+    if (options.follow.aborted) return [];
+    await pause(options.follow);
+  }
+}
+
+/** Parts beside it: but for those that are gone by now, or only just begun. */
+async function openBeside(parts: readonly PartFile[], options: ReadOptions): Promise<Opened[]> {
+  const opened: Opened[] = [];
+  for (const { path } of parts) {
+    try {
+      opened.push(await openTrace(path, options));
+    } catch (error) {
+      if (!(error instanceof NothingRecorded) && existsSync(path)) throw error;
+    }
+  }
+  return opened;
+}
+
+async function pause(follow: AbortSignal): Promise<void> {
+  await sleep(LOOK_EVERY, undefined, { signal: follow }).catch(() => undefined);
 }
 
 interface Opened {
   file: string;
   header: Header;
-  /** All records, the header among them; when they are followed, until they end or the next part has begun. */
-  records(follow: AbortSignal | undefined, next: string | undefined): AsyncGenerator<TraceRecord>;
+  /** All records, the header among them; of a file that is followed until the run ends, or it is over and read. */
+  records(follow?: { signal: AbortSignal; isOver(): boolean }): AsyncGenerator<Placed>;
   close(): Promise<void>;
 }
 
@@ -76,29 +136,29 @@ async function openTrace(file: string, { report }: ReadOptions): Promise<Opened>
   const source = handle === undefined ? process.stdin[Symbol.asyncIterator]() : chunksOf(handle);
   const lines = createLines(source);
   const name = file === "-" ? "standard input" : file;
-  let first: Line | undefined;
+  // Who does not read to the end need not wait for it.
+  const close = async () => (handle === undefined ? void process.stdin.destroy() : handle.close());
+  let header: Header;
   try {
-    first = await lines.next();
+    header = headerOf(await firstOf(lines, name), name);
   } catch (error) {
-    await handle?.close();
-    throw new UsageError(`${name}: cannot be read (${messageOf(error)})`);
+    await close();
+    throw error;
   }
-  const header = headerOf(first?.text, name);
-  if (first?.whole === false) throw new UsageError(`${name} ends with its header: nothing was recorded`);
   return {
     file: name,
     header,
-    async *records(follow, next) {
-      yield header;
+    async *records(follow) {
+      yield { record: header, file, at: 0 };
       let number = 1;
-      let isOver = false;
+      let isLast = false;
       for (;;) {
         const line = await lines.next();
         if (line === undefined || (!line.whole && follow !== undefined)) {
-          if (follow === undefined || follow.aborted || handle === undefined || isOver) return;
+          if (follow === undefined || follow.signal.aborted || handle === undefined || isLast) return;
           // What was written before the next part began is read first.
-          isOver = next !== undefined && hasBegun(next);
-          if (!isOver) await sleep(LOOK_EVERY, undefined, { signal: follow }).catch(() => undefined);
+          isLast = follow.isOver();
+          if (!isLast) await pause(follow.signal);
           lines.resume(chunksOf(handle));
           continue;
         }
@@ -110,13 +170,26 @@ async function openTrace(file: string, { report }: ReadOptions): Promise<Opened>
             line: number,
             text: line.whole ? record : "cut off: the run was killed, or still writes",
           });
-        else if (record !== undefined) yield record;
+        else if (record !== undefined) yield { record, file, at: line.at };
         if (!line.whole || (record instanceof Object && record.type === "end" && follow !== undefined)) return;
       }
     },
-    // Who does not read to the end need not wait for it.
-    close: async () => (handle === undefined ? void process.stdin.destroy() : handle.close()),
+    close,
   };
+}
+
+/** @throws UsageError when it cannot be read */
+async function firstOf(lines: ReturnType<typeof createLines>, name: string): Promise<Line | undefined> {
+  try {
+    return await lines.next();
+  } catch (error) {
+    throw new UsageError(`${name}: cannot be read (${messageOf(error)})`);
+  }
+}
+
+/** True when something is written to the file: a part's header comes first, and at once. */
+function hasBegun(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function checkParts(opened: readonly Opened[]): void {
@@ -157,6 +230,8 @@ async function* chunksOf(handle: FileHandle): AsyncGenerator<Uint8Array> {
 
 interface Line {
   text: string;
+  /** Where it begins, in bytes. */
+  at: number;
   /** False for what stands after the last line break. */
   whole: boolean;
 }
@@ -166,10 +241,11 @@ function createLines(source: AsyncIterator<Uint8Array>) {
   let chunks = source;
   let pieces: Uint8Array[] = [];
   let rest: Uint8Array = new Uint8Array();
-  const text = () => {
-    const line = Buffer.concat(pieces).toString();
-    pieces = [];
-    return line.endsWith("\r") ? line.slice(0, -1) : line;
+  let at = 0;
+  const lineOf = (whole: boolean): Line => {
+    const bytes = Buffer.concat(pieces);
+    const text = bytes.toString();
+    return { text: text.endsWith("\r") ? text.slice(0, -1) : text, at, whole };
   };
   return {
     /** The next line; at the end of the stream what is left, which is told again when the stream went on. */
@@ -179,18 +255,15 @@ function createLines(source: AsyncIterator<Uint8Array>) {
         if (end >= 0) {
           pieces.push(rest.subarray(0, end));
           rest = rest.subarray(end + 1);
-          return { text: text(), whole: true };
+          const line = lineOf(true);
+          at += pieces.reduce((sum, { length }) => sum + length, 0) + 1;
+          pieces = [];
+          return line;
         }
         if (rest.length > 0) pieces.push(rest);
         rest = new Uint8Array();
         const { done, value } = await chunks.next();
-        if (done) {
-          if (pieces.length === 0) return undefined;
-          const kept = [...pieces];
-          const line = { text: text(), whole: false };
-          pieces = kept;
-          return line;
-        }
+        if (done) return pieces.length === 0 ? undefined : lineOf(false);
         rest = value;
       }
     },
@@ -200,10 +273,15 @@ function createLines(source: AsyncIterator<Uint8Array>) {
   };
 }
 
+/** How every header begins. */
+const HEADER = '{"type":"header"';
+
 /** @throws UsageError when the first line is no header this version can read */
-function headerOf(line: string | undefined, file: string): Header {
-  if (line === undefined) throw new UsageError(`${file} is empty: nothing was recorded`);
-  const value = parseJson(line);
+function headerOf(line: Line | undefined, file: string): Header {
+  if (line === undefined) throw new NothingRecorded(`${file} is empty: nothing was recorded`);
+  if (!line.whole && line.text.startsWith(HEADER))
+    throw new NothingRecorded(`${file} ends with its header: nothing was recorded`);
+  const value = parseJson(line.text);
   if (!isObject(value) || value["type"] !== "header" || value["format"] !== "acp-shift-trace")
     throw new UsageError(`${file} is no acp-shift trace: its first line is no header. ${NEITHER}`);
   if (value["version"] !== 1)

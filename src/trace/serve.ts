@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UsageError } from "../config/usage-error.ts";
 import type { TraceRecord } from "./format.ts";
 import { type Page, readPage } from "./page.ts";
-import { type Problem, readTrace } from "./read.ts";
+import { NothingRecorded, type Problem, readTrace } from "./read.ts";
 
 export interface ServeOptions {
   /** The parts of one run. */
@@ -76,9 +76,14 @@ export async function serveTrace(options: ServeOptions): Promise<TraceServer> {
   };
 }
 
-async function checkReadable({ files, report }: ServeOptions): Promise<void> {
+/** A run that is followed may have nothing on record yet. */
+async function checkReadable({ files, report, live }: ServeOptions): Promise<void> {
   const records = readTrace(files, { report });
-  await records.next();
+  try {
+    await records.next();
+  } catch (error) {
+    if (!live || !(error instanceof NothingRecorded)) throw error;
+  }
   await records.return(undefined);
 }
 

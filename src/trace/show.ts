@@ -1,8 +1,9 @@
 /** `acp-shift trace show`: a line for each record, aligned. */
 import { asObject, asString } from "../protocol/json.ts";
+import { printable } from "../protocol/printable.ts";
 import type { FrameRecord, Leg, TraceRecord } from "./format.ts";
 import { contentOf, nameOf, updateKind } from "./summary.ts";
-import { column, cut, type Page, paint, printable, type Style } from "./text.ts";
+import { column, cut, type Page, paint, type Style } from "./text.ts";
 
 /** Where a record stands between client, bridge and agent. */
 const LANES: Record<Leg, string> = {

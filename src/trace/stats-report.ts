@@ -1,6 +1,7 @@
+import { printable } from "../protocol/printable.ts";
 import { duration } from "./show.ts";
 import type { Spread, Stats } from "./stats.ts";
-import { cut, type Page, paint, printable, table } from "./text.ts";
+import { cut, type Page, paint, table } from "./text.ts";
 
 /** How many rows of a long table a person is shown; `--json` has all. */
 const SHOWN = 40;

@@ -2,7 +2,7 @@
 import { asArray, asObject, asString } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import type { FrameRecord, Header, Leg, TraceRecord } from "./format.ts";
-import { isIncoming, updateKind } from "./summary.ts";
+import { isIncoming, remember, updateKind } from "./summary.ts";
 
 /** The spread of some times; null without any. */
 export interface Spread {
@@ -82,8 +82,8 @@ export function createCounter(): Counter {
   const legs = new Map<Leg, Stats["legs"][number]>();
   const messages = new Map<string, Stats["messages"][number]>();
   const requests = new Map<string, Timed>();
-  const open = new Map<number, { mono: number; timed: Timed }>();
-  /** By number, for frames that came in: when. */
+  const open = new Map<number, { mono: number; leg: Leg; timed: Timed }>();
+  /** By number, for frames that came in lately: when. What waits longer to be sent on is a request. */
   const arrived = new Map<number, { mono: number; leg: Leg }>();
   const added = { agent: [] as number[], client: [] as number[] };
   const sessions = new Map<string, { frames: number; bytes: number }>();
@@ -115,8 +115,8 @@ export function createCounter(): Counter {
 
   function time(record: FrameRecord): void {
     const { kind, leg, seq, mono, request, cause, method = "" } = record;
-    if (isIncoming(record)) arrived.set(seq, { mono, leg });
-    const came = cause === undefined ? undefined : arrived.get(cause);
+    const came = cause === undefined ? undefined : (arrived.get(cause) ?? open.get(cause));
+    if (isIncoming(record)) remember(arrived, seq, { mono, leg });
     if (came?.leg === "client-bridge" && leg === "bridge-agent") added.agent.push(mono - came.mono);
     if (came?.leg === "agent-bridge" && leg === "bridge-client") added.client.push(mono - came.mono);
 
@@ -125,7 +125,7 @@ export function createCounter(): Counter {
       const timed = requests.get(key) ?? { leg, method, errors: 0, unanswered: 0, times: [] };
       timed.unanswered++;
       requests.set(key, timed);
-      open.set(seq, { mono, timed });
+      open.set(seq, { mono, leg, timed });
     }
     const asked = request === undefined ? undefined : open.get(request);
     if (asked === undefined || request === undefined) return;
@@ -179,7 +179,7 @@ export function createCounter(): Counter {
   }
 
   function answered({ kind, frame, mono }: FrameRecord, request: number): void {
-    const turn = turns.find(({ seq }) => seq === request);
+    const turn = [...running].find(({ seq }) => seq === request);
     if (turn === undefined) return;
     const { stopReason } = asObject(asObject(frame)["result"]);
     if (kind === "error") ended(turn, mono, "error");

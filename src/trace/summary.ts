@@ -1,7 +1,7 @@
 /** What a record says, in a few words: the same words for the terminal and for every other view. */
 import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
-import type { TraceRecord } from "./format.ts";
+import type { Leg, TraceRecord } from "./format.ts";
 
 /** Longest text that is made for a frame; frames may have megabytes. */
 const LONGEST = 2000;
@@ -16,6 +16,40 @@ export function updateKind(frame: unknown): string | undefined {
 export function isIncoming(record: TraceRecord): boolean {
   if (record.type === "frame") return record.leg === "client-bridge" || record.leg === "agent-bridge";
   return record.type !== "header" && record.cause === undefined;
+}
+
+const GOES_ON: Partial<Record<Leg, Leg>> = { "client-bridge": "bridge-agent", "agent-bridge": "bridge-client" };
+
+/** Updates the bridge makes of its own, on the occasion of another. */
+const OWN_UPDATES = ["state_update", "user_message"];
+
+/** True when `record` is what became of `cause` on its way to the other peer; else it is the bridge's own. */
+export function isOnward(cause: TraceRecord | undefined, record: TraceRecord): boolean {
+  if (cause?.type !== "frame" || record.type !== "frame") return false;
+  const kind = updateKind(record.frame);
+  const isOwn = kind !== undefined && OWN_UPDATES.includes(kind) && kind !== updateKind(cause.frame);
+  return GOES_ON[cause.leg] === record.leg && cause.kind === record.kind && !isOwn;
+}
+
+/**
+ * What one looks for first: error answers and invalid frames, bytes that were no frame, lost records, a turn that ended
+ * in an error, a failed tool call, a notice of an error, an agent that ended with another status than 0.
+ */
+export function isFault(record: TraceRecord): boolean {
+  switch (record.type) {
+    case "bytes":
+    case "dropped":
+      return true;
+    case "event":
+      return record.event === "agent-exit" && record.details["code"] !== 0;
+    case "frame": {
+      if (record.kind === "error" || record.kind === "invalid") return true;
+      const update = asObject(asObject(asObject(record.frame)["params"])["update"]);
+      return update["stopReason"] === "error" || update["status"] === "failed" || update["severity"] === "error";
+    }
+    default:
+      return false;
+  }
 }
 
 /** The record's name: a method, a kind of update, an event. */
@@ -54,7 +88,7 @@ function contentText(record: TraceRecord): string {
     case "event":
       return short(record.details);
     case "dropped":
-      return `${record.records} records (${record.bytes} bytes) are missing here: ${record.reason}`;
+      return `${record.records} records${record.bytes > 0 ? ` (${record.bytes} bytes)` : ""} are missing here: ${record.reason}`;
     case "end":
       return `status ${record.status}, ${record.records} records, ${record.dropped} dropped`;
   }
@@ -138,4 +172,14 @@ function short(value: unknown): string {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
+}
+
+/** How many records are remembered for what becomes of them later. */
+const REMEMBERED = 5000;
+
+/** Keeps a value under the number of a record, and forgets the oldest when there are too many. */
+export function remember<Value>(map: Map<number, Value>, seq: number, value: Value): void {
+  map.set(seq, value);
+  const [oldest] = map.keys();
+  if (map.size > REMEMBERED && oldest !== undefined) map.delete(oldest);
 }

@@ -30,12 +30,6 @@ export function paint(style: Style | undefined, text: string, { colour }: Page):
   return colour && style !== undefined && text !== "" ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** What a peer says must not steer the terminal: control characters become spaces. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g, " ");
-}
-
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const ONLY_ASCII = /^[ -~]*$/;

@@ -6,6 +6,7 @@ import { step } from "../bridge/bridge.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
 import { type BridgeOptions, createBridge } from "../bridge/state.ts";
 import { asObject, asString } from "../protocol/json.ts";
+import { bytesOf } from "./bytes.ts";
 import { differencesOf, type ValueDifference } from "./difference.ts";
 import type { BytesRecord, FrameRecord, Header, Leg, TraceRecord } from "./format.ts";
 
@@ -64,7 +65,7 @@ export function createVerifier(
   { noiseOf, ...world }: VerifierWorld,
 ): Verifier {
   const mask = header.redaction.on ? header.redaction.mark : undefined;
-  let stderr: string[] = [];
+  const stderr: string[] = [];
   const noise: string[] = [];
   const bridge = createBridge({
     ...options,
@@ -128,15 +129,17 @@ export function createVerifier(
               tail: record.tail ?? "",
             });
           if (from === "client") return give(record, { type: "not-json", line: bytesOf(record) });
-          noise.push(...noiseOf(bytesOf(record)).map((text) => text.slice(0, LOGGED_NOISE)));
+          keep(
+            noise,
+            noiseOf(bytesOf(record)).map((text) => text.slice(0, LOGGED_NOISE)),
+          );
           return [];
         }
         case "stderr":
-          stderr.push(record.text);
-          if (stderr.length > 2 * STDERR_KEPT) stderr = stderr.slice(-STDERR_KEPT);
+          keep(stderr, [record.text]);
           return [];
         case "event":
-          if (record.event === "agent-restarted") stderr = [];
+          if (record.event === "agent-restarted") stderr.length = 0;
           return give(record, { type: record.event, ...record.details } as unknown as Event);
         default:
           return [];
@@ -149,11 +152,12 @@ export function createVerifier(
 /** As much as the shell keeps of a line of noise, in characters. */
 const LOGGED_NOISE = 1000;
 /** More lines than any message tells. */
-const STDERR_KEPT = 1000;
+const LINES_KEPT = 1000;
 
-/** The bytes of a record. */
-export function bytesOf({ text, base64 }: BytesRecord): Buffer {
-  return base64 === undefined ? Buffer.from(text ?? "") : Buffer.from(base64, "base64");
+/** Adds lines, and leaves out the oldest when there are too many. */
+function keep(lines: string[], more: readonly string[]): void {
+  lines.push(...more);
+  if (lines.length > 2 * LINES_KEPT) lines.splice(0, lines.length - LINES_KEPT);
 }
 
 function sentBy(effect: Effect): Sent[] {

@@ -42,9 +42,13 @@ export const PARTS_KEPT = 4;
 
 const BUFFER_LIMIT = 64 * 1024 ** 2;
 const LINE_FEED = 0x0a;
-const BLOCK = 1024 ** 2;
-/** How long records wait for others to be written with them, in ms. */
-const GATHER = 50;
+/** Small enough to stay in a fast cache until it is written. */
+const BLOCK = 128 * 1024;
+/**
+ * How long records wait for others to be written with them, in ms: where messages come one at a time, writes are most of what a
+ * trace costs.
+ */
+const GATHER = 250;
 /** How long after a failure it is tried again, in ms: a pipe that is full, and anything else. */
 const RETRY_FULL_PIPE = 50;
 const RETRY = 1000;

@@ -373,7 +373,7 @@ function gitLineNames(line: string): string[] {
 
 /** What a name in a patch may be as a path: with and without git's prefix, without the root's `/`. */
 function namesIn(written: string): string[] {
-  const trimmed = written.replace(/\t.*$/, "");
+  const [trimmed = ""] = written.split("\t", 1);
   if (trimmed === "/dev/null") return [];
   const name = gitPath(trimmed.startsWith('"') ? unquoted(trimmed) : trimmed);
   return /^[ab]\//.test(name) ? [name, name.slice(2)] : [name];

@@ -90,8 +90,10 @@ function stringsIn(value: unknown, depth: number): string[] {
     .flatMap((inner) => stringsIn(inner, depth - 1));
 }
 
-function singleLine(text: unknown): string {
-  return (asString(text) ?? "").replace(/\s*[\r\n\u2028\u2029]+\s*/g, " ").trim();
+/** The text on one line: its lines, without the space round them and the empty ones among them. */
+export function singleLine(text: unknown): string {
+  const lines = (asString(text) ?? "").split(/[\r\n\u2028\u2029]/).map((line) => line.trim());
+  return lines.filter((line) => line !== "").join(" ");
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { Writable } from "node:stream";
+import { atExit } from "./at-exit.ts";
 import { endGroup, KILL_GRACE_MS, type Ladder, processGroup } from "./process-group.ts";
 import { type SpawnFault, spawn, spawnFault } from "./spawn.ts";
 import { createStderrReader } from "./stderr.ts";
@@ -21,6 +22,8 @@ export interface AgentExit {
   signal: NodeJS.Signals | null;
   /** Set when the agent could not be started. */
   spawnError?: SpawnFault;
+  /** Set when the agent was reached over a connection: what became of that, in words. */
+  connection?: string;
 }
 
 export interface AgentHandlers {
@@ -37,8 +40,9 @@ export interface AgentHandlers {
   onClosed?(stream: "stdin" | "stdout"): void;
 }
 
+/** A running agent, or a connection to one. */
 export interface AgentProcess {
-  /** Undefined when the agent could not be started. */
+  /** Undefined when the agent could not be started, or runs elsewhere. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
   pauseStdout(): void;
@@ -112,7 +116,7 @@ export function startAgent(options: AgentOptions, handlers: AgentHandlers): Agen
   child.on("error", (error) => onGone({ code: null, signal: null, spawnError: spawnFault(error, options) }));
   child.on("exit", (code, signal) => onGone({ code, signal }));
   child.on("close", (code, signal) => finish(status ?? { code, signal }));
-  process.on("exit", killNow);
+  const letGo = atExit(killNow);
 
   const isRunning = () => status === undefined || group.alive();
 
@@ -157,7 +161,7 @@ export function startAgent(options: AgentOptions, handlers: AgentHandlers): Agen
   async function windUp(exit: AgentExit): Promise<void> {
     await within(PIPE_GRACE_MS, whenReported);
     await end(options.ladder ?? DEFAULT_LADDER);
-    process.off("exit", killNow);
+    letGo();
     // A process that has left the group may hold the pipes for ever. What the agent wrote is read by now, unless nobody
     // wanted to read it.
     do await within(PIPE_GRACE_MS, whenReported);

@@ -1,5 +1,6 @@
 import { diffArrays, structuredPatch } from "diff";
-import { asArray, asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
+import { asArray, asObject, asString, type JsonObject } from "../protocol/json.ts";
+import { inOrderOf } from "../trace/difference.ts";
 
 /** Two lines beside each other; one is missing where the other side has nothing in its place. */
 export interface Pair {
@@ -53,14 +54,6 @@ function beside(left: readonly string[], right: readonly string[]): Pair[] {
     const [one, other] = [left[at], right[at]];
     return { ...(one !== undefined && { left: one }), ...(other !== undefined && { right: other }), same: false };
   });
-}
-
-function inOrderOf(value: unknown, model: unknown): unknown {
-  if (Array.isArray(value)) return value.map((element, at) => inOrderOf(element, asArray(model)[at]));
-  if (!isObject(value)) return value;
-  const like = asObject(model);
-  const keys = [...Object.keys(like).filter((key) => Object.hasOwn(value, key)), ...Object.keys(value)];
-  return Object.fromEntries([...new Set(keys)].map((key) => [key, inOrderOf(value[key], like[key])]));
 }
 
 /** A line of a shown file change: what it is, by its first character as in a patch, and its text. */

@@ -1,11 +1,5 @@
-import type { Leg } from "../trace/format.ts";
-import { type Entry, type FrameEntry, isFrame, legOf } from "./trace.ts";
-
-/** On which leg a frame goes on that came in on this one. */
-const ONWARD: Partial<Record<Leg, Leg>> = {
-  "client-bridge": "bridge-agent",
-  "agent-bridge": "bridge-client",
-};
+import { isOnward } from "../trace/summary.ts";
+import { type Entry, type FrameEntry, isFrame } from "./trace.ts";
 
 /**
  * One row of the sequence diagram: a frame that came in together with the one it went on as, or any other record alone.
@@ -51,10 +45,9 @@ export function createRows(): Rows {
   return { rows, add, rowOf: (entry) => rowOf.get(entry) };
 }
 
-/** True when the second is a frame on the leg on which the first, a frame that came in, goes on. */
+/** True when the second is the frame as which the first, a frame that came in, goes on. */
 function goesOnAs(first: Entry, second: Entry): second is FrameEntry {
-  const leg = legOf(first);
-  return isFrame(first) && isFrame(second) && leg !== undefined && ONWARD[leg] === second.record.leg;
+  return isOnward(first.record, second.record);
 }
 
 /** A message in its two forms. */

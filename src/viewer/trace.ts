@@ -1,5 +1,6 @@
 import { asObject, asString, type JsonObject } from "../protocol/json.ts";
 import type { FrameRecord, Header, Leg, TraceRecord } from "../trace/format.ts";
+import { isFault } from "../trace/summary.ts";
 
 /** A record with its place in time: all but the header. */
 export type Stamped = Exclude<TraceRecord, Header>;
@@ -100,26 +101,4 @@ export function legOf({ record }: Entry): Leg | undefined {
 export function updateOf({ record }: Entry): JsonObject | undefined {
   if (record.type !== "frame" || record.method !== "session/update" || record.kind !== "notification") return undefined;
   return asObject(asObject(asObject(record.frame)["params"])["update"]);
-}
-
-/**
- * What one looks for first: error answers and invalid frames, bytes that were no frame, lost records, a turn that ended
- * in an error, a failed tool call, a notice of an error, an agent that ended with another status than 0.
- */
-function isFault(record: Stamped): boolean {
-  switch (record.type) {
-    case "bytes":
-    case "dropped":
-      return true;
-    case "event":
-      return record.event === "agent-exit" && asObject(record.details)["code"] !== 0;
-    case "frame": {
-      if (record.kind === "error" || record.kind === "invalid") return true;
-      if (record.method !== "session/update") return false;
-      const update = asObject(asObject(asObject(record.frame)["params"])["update"]);
-      return update["stopReason"] === "error" || update["status"] === "failed" || update["severity"] === "error";
-    }
-    default:
-      return false;
-  }
 }

@@ -188,6 +188,14 @@ describe("§1 which pairing", () => {
       ]);
     });
 
+    test("what the client says of itself that is not valid v2 is left out", () => {
+      const clientInfo = { ...helloV1.clientInfo, title: {} };
+      play(createDialogue({ agentProtocol: "2" }), [
+        ["client", hello("c", { ...helloV1, clientInfo })],
+        ["to agent", hello(1, { protocolVersion: 2, info, capabilities: {} })],
+      ]);
+    });
+
     test("--agent-protocol 2 with a v1 agent says so", () => {
       play(createDialogue({ agentProtocol: "2" }), [
         ["client", hello("c", helloV1)],

@@ -307,6 +307,23 @@ describe("§9 the prompt's result", () => {
   });
 });
 
+describe("§9 a result or an error that nests too deeply to be written", () => {
+  const deep = JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`) as unknown;
+
+  test.each<[string, object, object]>([
+    ["a result", { result: { stopReason: "end_turn", _meta: { deep } } }, { stopReason: "end_turn" }],
+    [
+      "an error",
+      { error: { code: 1, message: "no", data: deep } },
+      { stopReason: "error", error: { code: 1, message: "no" } },
+    ],
+  ])("%s: the idle comes without that part", (_, answer, fields) => {
+    const { toClient, logs } = runningDialogue().agent({ jsonrpc: "2.0", id: RUNNING, ...answer });
+    expect(toClient).toEqual([idle(fields)]);
+    expect(logs.map(({ event }) => event)).toContain("idle-repaired");
+  });
+});
+
 describe("§9 the settle window", () => {
   const running = () => runningDialogue({ settle: 50 });
 

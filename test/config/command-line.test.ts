@@ -2,13 +2,15 @@
 // word.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { agentOf } from "../../src/commands/agent.ts";
 import { readCommandLine } from "../../src/config/command-line.ts";
-import { optionNames } from "../../src/config/options.ts";
-import { readDefaults } from "../../src/config/settings.ts";
+import { commonNames, optionNames } from "../../src/config/options.ts";
+import { commandLineSource, readDefaults, resolveSettings } from "../../src/config/settings.ts";
 import { UsageError } from "../../src/config/usage-error.ts";
 
 const agent = { command: "gemini", args: ["--acp"] };
-const run = (options: Record<string, unknown>) => ({ type: "run", options, ...agent });
+const usage = "acp-shift [options] -- <command> [args…]";
+const run = (options: Record<string, unknown>) => ({ type: "run", options, command: ["gemini", "--acp"], usage });
 
 test.each<[string[], Record<string, unknown>]>([
   [[], {}],
@@ -33,15 +35,11 @@ test.each([
   [["demo", "--both"]],
   [["--x=1", "--no-x", "-abc", "é", "\n", "$HOME"]],
 ])("the agent's words stay as they are: %j", async (args) => {
-  expect(await readCommandLine(["--", "x", ...args])).toEqual({ type: "run", options: {}, command: "x", args });
-  expect(await readCommandLine(["--settle=1", "--", "x", ...args])).toMatchObject({ command: "x", args });
+  expect(await readCommandLine(["--", "x", ...args])).toEqual({ ...run({}), command: ["x", ...args] });
+  expect(await readCommandLine(["--settle=1", "--", "x", ...args])).toMatchObject({ command: ["x", ...args] });
 });
 
 test.each([
-  [[], "the agent's command is missing: acp-shift [options] -- <command> [args…]"],
-  [["--"], "the agent's command is missing"],
-  [["--settle", "5"], "the agent's command is missing"],
-  [["--", "", "x"], "the agent's command is missing"],
   [["gemini", "--acp"], "put -- before the agent's command: acp-shift [options] -- gemini --acp"],
   [["--settle", "5", "gemini", "--help"], "put -- before the agent's command: acp-shift [options] -- gemini --help"],
   [["gemini", "--", "--acp"], "put -- before the agent's command: acp-shift [options] -- gemini -- --acp"],
@@ -63,6 +61,11 @@ test.each([
   [["doctor", "--tty-passthrough=maybe", "--", "x"], '--tty-passthrough: expected true or false, found "maybe"'],
   [["--settle", "5", "doctor", "--", "x"], "doctor takes its options after it: acp-shift doctor [options] -- "],
   [["--json", "--", "x"], "unknown option --json"],
+  [["--listen", "tcp:localhost:1", "--", "x"], "--listen is an option of serve: acp-shift serve --listen URL"],
+  [["doctor", "--max-connections=1", "--", "x"], "--max-connections is an option of serve"],
+  [["serve", "gemini"], "put -- before the agent's command: acp-shift serve --listen URL [options] -- gemini"],
+  [["serve", "--lisen", "x", "--", "x"], 'unknown option --lisen (did you mean "listen"?)'],
+  [["--settle", "5", "serve", "--", "x"], "serve takes its options after it: acp-shift serve --listen URL"],
   [["trace"], "the command is missing: acp-shift trace <command> [options] FILE…"],
   [["trace", "shw", "f"], 'trace has no command shw (did you mean "show"?)'],
   [["trace", "show"], "the file is missing: acp-shift trace show [options] FILE…"],
@@ -74,6 +77,31 @@ test.each([
 ])("%j cannot be used", async (words, message) => {
   await expect(readCommandLine(words)).rejects.toThrow(UsageError);
   await expect(readCommandLine(words)).rejects.toThrow(message);
+});
+
+test.each<[string[], string]>([
+  [[], `the agent's command is missing: ${usage}`],
+  [["--"], "the agent's command is missing"],
+  [["--settle", "5"], "the agent's command is missing"],
+  [["--", "", "x"], "the agent's command is missing"],
+  [["serve", "--listen", "tcp:localhost:0"], "the agent's command is missing: acp-shift serve --listen URL"],
+  [["--connect", "unix:/s", "--", "x", "-y"], "--connect takes the place of the agent's command: leave out -- x -y"],
+  [["--connect", "localhost:7000"], '--connect: "localhost:7000" cannot be used: expected unix:/path, '],
+])("%j names no agent", async (words, message) => {
+  const line = await readCommandLine(words);
+  if (line.type !== "run" && line.type !== "serve") throw new Error(line.type);
+  const settings = resolveSettings([commandLineSource(line.options)]);
+  await expect(agentOf(settings, line.command, line.usage)).rejects.toThrow(message);
+  await expect(agentOf(settings, line.command, line.usage)).rejects.toThrow(UsageError);
+});
+
+test("serve takes all options, and a list of addresses", async () => {
+  const words = ["serve", "--listen", "ws://localhost:1", "--settle", "5", "--listen=unix:/s", "--", "x", "--listen"];
+  expect(await readCommandLine(words)).toMatchObject({
+    type: "serve",
+    options: { listen: ["ws://localhost:1", "unix:/s"], settle: "5" },
+    command: ["x", "--listen"],
+  });
 });
 
 test.each([
@@ -115,12 +143,15 @@ test("doctor's words behind -- are the agent's", async () => {
 
 describe("--help", async () => {
   const { text } = (await readCommandLine(["--help"])) as { text: string };
-  const described = text.replace(/\s+/g, " ");
+  const { text: serveText } = (await readCommandLine(["serve", "--help"])) as { text: string };
 
-  test.each(optionNames)("has --%s with the default of config/default.json", (name) => {
+  test.each([
+    ...commonNames.map((name) => [name, text] as const),
+    ...optionNames.map((name) => [name, serveText] as const),
+  ])("has --%s with the default of config/default.json", (name, help) => {
     const byDefault = readDefaults()[name];
     const shown = byDefault === null ? "" : `.*?\\[default: ${byDefault}\\]`;
-    expect(described).toMatch(new RegExp(`--${name} (?:(?! --).)*${shown}`));
+    expect(help.replace(/\s+/g, " ")).toMatch(new RegExp(`--${name} (?:(?! --).)*${shown}`));
   });
 
   test("has the exit statuses, the forms of values and an example", () => {

@@ -44,6 +44,8 @@ describe("config/default.json", () => {
       map: undefined,
       stateDir: undefined,
       stateLimit: 256 * 1024 ** 2,
+      linger: 0,
+      lingerLimit: 32 * 1024 ** 2,
       maxFrame: 256 * 1024 ** 2,
       termAfter: 2000,
       killAfter: 2000,
@@ -54,6 +56,20 @@ describe("config/default.json", () => {
       trace: undefined,
       traceLimit: 256 * 1024 ** 2,
       redact: true,
+      connect: undefined,
+      tokenFile: undefined,
+      listen: undefined,
+      allowHost: undefined,
+      allowOrigin: undefined,
+      tlsCert: undefined,
+      tlsKey: undefined,
+      maxConnections: 100,
+      handshakeLimit: 10_000,
+      idleLimit: 0,
+      drain: 20_000,
+      ops: undefined,
+      opsTokenFile: undefined,
+      otlp: undefined,
       setByUser: new Set(),
     });
   });
@@ -147,6 +163,16 @@ describe("precedence", () => {
       trace: "/t",
       "state-dir": "/s",
       map: "/a=/b",
+      connect: "unix:/s",
+      "token-file": "/t",
+      listen: "unix:/s",
+      "allow-host": "a",
+      "allow-origin": "https://a",
+      "tls-cert": "/c",
+      "tls-key": "/k",
+      ops: "http://127.0.0.1:9464",
+      "ops-token-file": "/token",
+      otlp: "http://127.0.0.1:4318",
     };
     const variables = Object.fromEntries(optionNames.map((name) => [variableName(name), String(written[name])]));
     for (const source of [
@@ -228,10 +254,13 @@ describe("a named configuration file", () => {
 test("variables that mean nothing are reported, with the one that was meant", () => {
   const { unknown, source } = environmentSource({
     ACP_SHIFT_SETLE: "1",
-    ACP_SHIFT_COLOUR: "1",
+    ACP_SHIFT_WHATEVER_ELSE: "1",
     ACP_SHIFT_CONFIG: "x",
     SETTLE: "1",
   });
-  expect(unknown).toEqual([{ name: "ACP_SHIFT_SETLE", meant: "ACP_SHIFT_SETTLE" }, { name: "ACP_SHIFT_COLOUR" }]);
+  expect(unknown).toEqual([
+    { name: "ACP_SHIFT_SETLE", meant: "ACP_SHIFT_SETTLE" },
+    { name: "ACP_SHIFT_WHATEVER_ELSE" },
+  ]);
   expect(source.values).toEqual({});
 });

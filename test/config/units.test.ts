@@ -21,6 +21,12 @@ test.each([
   expect(parseDuration(written)).toBe(milliseconds);
 });
 
+test("a plain number counts seconds where that is what is counted", () => {
+  expect(parseDuration("90", "seconds")).toBe(90_000);
+  expect(parseDuration("90ms", "seconds")).toBe(90);
+  expect(() => parseDuration("soon", "seconds")).toThrow("plain seconds");
+});
+
 test.each([
   ["64MiB", 64 * 1024 ** 2],
   ["1GiB", 1024 ** 3],

@@ -2,15 +2,21 @@
 // with pipes, standard input, colour, a file that still grows, and the exit statuses of docs/trace.md.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { CLI, peer } from "../support/bridge-process.ts";
+import { existingParts } from "../../src/trace/files.ts";
+import { bridgeForTest, CLI, peer } from "../support/bridge-process.ts";
+import { openSession, turn } from "../support/conversation.ts";
 import { runProgram } from "../support/programs.ts";
+import { rawAgent, type Step, says } from "../support/raw-agent.ts";
 import { passedThroughRuns, traceFile, translatedRuns } from "../support/recorded.ts";
+import { readTraceFile, traceDirectory } from "../support/trace-file.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const END: Step = { result: { stopReason: "end_turn" } };
 
 function trace(words: string[], { input = "", variables = {} }: { input?: string; variables?: object } = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, "trace", ...words], {
@@ -97,6 +103,35 @@ describe("show", () => {
     expect(shown).toBe(how === "end" ? rest.length + 1 : rest.length);
   });
 
+  test("follows a run from before its first record into the parts it is written on in", async () => {
+    const file = join(traceDirectory(), "trace.jsonl");
+    writeFileSync(file, "");
+    const agent = rawAgent({ "session/prompt": [says({ $repeat: "word ", times: 1200 }), END] });
+    const bridge = bridgeForTest(agent, { options: ["--trace", file, "--trace-limit", "64KiB"] });
+    const child = spawn(process.execPath, [CLI, "trace", "show", "--follow", file], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const closed = once(child, "close");
+    let shown = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown += text;
+    });
+    const session = await openSession(bridge);
+    for (let number = 1; number <= 7; number++) {
+      await turn(bridge, session, `question ${number}.`);
+      await bridge.until("the turn to be shown", () => shown.includes(`question ${number}.`) || undefined);
+    }
+    await bridge.end();
+    expect(await closed).toEqual([0, null]);
+    const numbers = shown.split("\n").flatMap((line) => /^ *(\d+) +\d/.exec(line)?.[1] ?? []);
+    const newest = existingParts(file).at(-1);
+    expect(newest?.part).toBeGreaterThan(5);
+    const last = Number(readTraceFile(newest?.path ?? "", { gaps: true }).at(-1)?.record["seq"]);
+    expect(shown.match(/ are missing here/g)).toBe(null);
+    expect(Number(numbers.at(-1))).toBe(last);
+  });
+
   test("says which line could not be read, and goes on", () => {
     const file = full();
     appendFileSync(file, '{"type":"fra');
@@ -141,9 +176,13 @@ describe("check", () => {
 test.each([
   [["show", "/no/such"], "acp-shift: /no/such: no such file\n"],
   [["stats", CLI], `acp-shift: ${CLI} is no acp-shift trace: its first line is no header. `],
-  [["show", "x", "--since", "soon"], "acp-shift: --since: expected a duration"],
+  [
+    ["show", "x", "--since", "soon"],
+    "acp-shift: --since: expected a time after the start (90s, 5m) or an ISO 8601 time",
+  ],
   [["show", "x", "--grep", "("], "acp-shift: --grep: Invalid regular expression"],
   [["show", "x", "--frame", "one"], "acp-shift: --frame: expected a record's number, found one\n"],
+  [["replay", "-"], "acp-shift: trace replay needs a file: it is read where it is played\n"],
   [["show", "-", "--follow"], "acp-shift: --follow needs a file: standard input ends by itself\n"],
 ])("%j cannot be used", (words, message) => {
   const { status, stdout, stderr } = trace(words);

@@ -24,6 +24,8 @@ export interface Setting {
   history: "load" | "load, kept" | "resume, kept" | "nothing, kept";
   /** Whether the agent gives messages ids. */
   ids: boolean;
+  /** Whether the client may lose its connection. */
+  lingers?: boolean;
 }
 
 export const MOVES = {
@@ -43,6 +45,8 @@ export const MOVES = {
   resume: 2,
   reopen: 1,
   restart: 1,
+  lose: 0,
+  "come-back": 0,
 } as const;
 
 export interface Move {
@@ -101,7 +105,9 @@ export function createPlay(setting: Setting): Play {
   const timeline: (Said | Tool)[] = [];
   let plan: unknown;
   const config = { mode: "ask", effort: "low", fast: false };
-  let prompt: { id: unknown; words: string; accepted: boolean; cancelled: boolean; echoed: boolean } | undefined;
+  let prompt:
+    | { id: unknown; words: string; accepted: boolean; cancelled: boolean; echoed: boolean; over: number }
+    | undefined;
   const permissions = new Set<unknown>();
   let opening = 0;
   /** True when the next text of the last message's kind would be another message. */
@@ -114,6 +120,20 @@ export function createPlay(setting: Setting): Play {
 
   const questions: unknown[] = [];
   const answers = new Map<unknown, JsonObject>();
+  /** Frames on their way to the client: what it does, it does after it has got them; when it loses its connection, some never come. */
+  const inFlight: JsonObject[] = [];
+  let away = false;
+  let asked = 0;
+  let connection = 0;
+  /** The connections of prompts that the agent has not got yet. */
+  let waiting: number[] = [];
+  /** Prompts that were refused while the client was not there to hear of it. */
+  let excused = 0;
+
+  function arriveAll(): void {
+    assert.ok(!away || inFlight.length === 0, "nothing is sent to a client who is not there");
+    for (const frame of inFlight.splice(0)) clientGets(frame);
+  }
 
   function clientGets(frame: JsonObject): void {
     const params = asObject(frame["params"]);
@@ -127,12 +147,16 @@ export function createPlay(setting: Setting): Play {
 
   /** Sends a request; an id to look its answer up by. */
   function ask(method: string, params: object): string {
-    const id = `c${++count}`;
+    const id = `c${++asked}`;
+    arriveAll();
+    answers.delete(id);
     deliver(dialogue.client(request(id, method, params)));
+    arriveAll();
     return id;
   }
 
   function resultOf(id: string): JsonObject {
+    arriveAll();
     const answer = answers.get(id);
     assert.ok(answer !== undefined && "result" in answer, `no result: ${JSON.stringify(answer)}`);
     takeConfig(view, asObject(answer["result"])["configOptions"]);
@@ -142,7 +166,7 @@ export function createPlay(setting: Setting): Play {
   // ---- Between the two.
 
   function deliver(outcome: Outcome): void {
-    for (const frame of outcome.toClient) clientGets(frame);
+    inFlight.push(...outcome.toClient);
     acts.push(...outcome.acts);
     for (const frame of outcome.toAgent) agentGets(frame);
     for (const act of outcome.acts)
@@ -192,7 +216,7 @@ export function createPlay(setting: Setting): Play {
         return answer({ sessionId: "s1", ...setup() });
       case "session/prompt": {
         const words = String(asObject(asArray(params["prompt"])[0])["text"]);
-        prompt = { id, words, accepted: false, cancelled: false, echoed: false };
+        prompt = { id, words, accepted: false, cancelled: false, echoed: false, over: waiting.shift() ?? 0 };
         boundary = true;
         return;
       }
@@ -298,13 +322,15 @@ export function createPlay(setting: Setting): Play {
   }
 
   function endTurn(what: number): void {
-    if (prompt === undefined) return;
+    // Nobody is there to answer first.
+    if (prompt === undefined || (away && permissions.size > 0)) return;
     const fails = what % 4 === 0;
     answerQuestions();
     if (fails && !prompt.accepted) {
       // The client's prompt fails; there was no message.
-      const { id } = prompt;
+      const { id, over } = prompt;
       prompt = undefined;
+      if (over !== connection) excused++;
       deliver(dialogue.agent(fail(id, -32603, "boom")));
       return;
     }
@@ -325,12 +351,44 @@ export function createPlay(setting: Setting): Play {
   }
 
   function answerQuestions(): void {
+    if (away) return;
+    arriveAll();
     for (const id of questions.splice(0))
       deliver(dialogue.client(reply(id, { outcome: { outcome: "selected", optionId: "y" } })));
     assert.equal(permissions.size, 0, "each permission has its answer");
   }
 
+  /** Prompts that the agent never got are refused; of those that came over another connection there is a notice. */
+  function refuseWaiting(): void {
+    excused += waiting.filter((over) => over !== connection).length;
+    waiting = [];
+  }
+
   // ---- Coming back.
+
+  function lose(which: number): void {
+    if (away) return;
+    const lost = inFlight.splice(which % (inFlight.length + 1));
+    excused -= lost.filter(
+      (frame) => asObject(asObject(frame["params"])["update"])["sessionUpdate"] === "notice",
+    ).length;
+    arriveAll();
+    deliver(dialogue.event({ type: "client-lost" }));
+    away = true;
+    connection++;
+    questions.length = 0;
+  }
+
+  function comeBack(replay: boolean): void {
+    if (!away) return;
+    away = false;
+    asked = 0;
+    deliver(dialogue.event({ type: "client-back", capabilities: {} }));
+    const atOnce = boundary;
+    resume(replay);
+    // An agent that was not asked for anything goes on with what it was saying.
+    if (!(replay && loads)) boundary = atOnce;
+  }
 
   function resume(replay: boolean): void {
     quiet();
@@ -351,6 +409,7 @@ export function createPlay(setting: Setting): Play {
   function reopen(): void {
     if (!loads && !resumes) return;
     quiet();
+    refuseWaiting();
     const close = ask("session/close", { sessionId: "s1" });
     if (prompt !== undefined) endTurn(1);
     resultOf(close);
@@ -376,17 +435,34 @@ export function createPlay(setting: Setting): Play {
   }
 
   function begin(): void {
-    dialogue = pairedDialogue({ remembers: keeps, runId: `run${++run}` }, hello);
+    const lingerLimit = setting.lingers ? 1024 ** 2 : 0;
+    dialogue = pairedDialogue({ remembers: keeps, lingerLimit, runId: `run${++run}` }, hello);
+    connection = 0;
   }
 
   // ---- Both.
 
+  /** What a client does that is there. */
+  const CLIENTS = new Set<Move["move"]>([
+    "prompt",
+    "cancel",
+    "set-config",
+    "answer-permission",
+    "resume",
+    "reopen",
+    "restart",
+  ]);
+
   function play({ move, which, what }: Move): void {
+    if (away && CLIENTS.has(move)) return;
     switch (move) {
       case "prompt":
+        waiting.push(connection);
         ask("session/prompt", { sessionId: "s1", prompt: [text(pick(["hi", "hello", `words ${what}`], which))] });
         break;
       case "cancel":
+        arriveAll();
+        refuseWaiting();
         deliver(dialogue.client(notify("session/cancel", { sessionId: "s1" })));
         break;
       case "say":
@@ -461,7 +537,8 @@ export function createPlay(setting: Setting): Play {
         endTurn(what);
         break;
       case "quiet":
-        compare();
+        if (away) quiet();
+        else compare();
         break;
       case "resume":
         // An agent at work is not asked to load: the replay would be the transcript's, and there is none.
@@ -473,12 +550,19 @@ export function createPlay(setting: Setting): Play {
       case "restart":
         restart();
         break;
+      case "lose":
+        lose(what);
+        break;
+      case "come-back":
+        comeBack(which % 2 === 0 && !(loads && prompt !== undefined));
+        break;
     }
   }
 
   function quiet(): void {
     deliver(dialogue.wait(60));
     accept();
+    if (!away) arriveAll();
   }
 
   function compareHistory(seen: View, whose: string): void {
@@ -492,11 +576,13 @@ export function createPlay(setting: Setting): Play {
       `the messages and tool calls of ${whose}`,
     );
     assert.deepEqual(seen.plan, plan, `the plan of ${whose}`);
-    assert.equal(seen.notices, 0, "nothing to excuse");
   }
 
   function compare(): void {
+    comeBack(false);
     quiet();
+    arriveAll();
+    assert.equal(view.notices, excused, "nothing else to excuse");
     compareHistory(view, "the client");
     assert.deepEqual(view.config, config);
     if (prompt === undefined) assert.equal(view.state ?? "idle", "idle");

@@ -13,7 +13,13 @@ import { groupMembers } from "./processes.ts";
 import { type Version, validateFrame } from "./schema.ts";
 import { followTap, parsed, type Tapped } from "./tap.ts";
 
-export const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+/**
+ * The program under test. With TEST_TRANSPORT it is a stand-in that takes the same words, behind which `acp-shift serve` is
+ * reached over that transport (test/fixtures/peers/over.mjs).
+ */
+export const CLI = fileURLToPath(
+  new URL(process.env["TEST_TRANSPORT"] ? "../fixtures/peers/over.mjs" : "../../dist/cli.js", import.meta.url),
+);
 
 /** How long anything may take before a test gives up on it, in ms: far more than it needs on a slow machine. */
 export const DEADLINE = 30_000;

@@ -44,6 +44,7 @@ export const testOptions: BridgeOptions = {
   hosts: { files: false, terminals: false },
   paths: undefined,
   remembers: false,
+  lingerLimit: 0,
   settle: 0,
   replaySettle: 0,
   restatedMessages: "keep",

@@ -12,6 +12,7 @@ export type Step =
   | { stderr: string; times?: number }
   | { exit: number }
   | { kill: NodeJS.Signals }
+  | { close: number }
   | { spawn: string[] };
 
 export type Script = { [method: string]: Step[] | Step[][] | NodeJS.Signals[] };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { asArray, asObject, asString, type JsonObject } from "../../src/protocol/json.ts";
 import type { FrameRecord, Header, Leg, TraceRecord } from "../../src/trace/format.ts";
+import { createScript, type Role, type Script, type Side } from "../../src/trace/replay/script.ts";
 import { conversations, isNativeV2, play, readTrace, type TraceLine } from "../traces/replay.ts";
 
 export const header: Header = {
@@ -102,6 +103,13 @@ function kindOf(frame: JsonObject): FrameRecord["kind"] {
   if (typeof frame["method"] === "string") return "id" in frame ? "request" : "notification";
   if ("result" in frame) return "result";
   return "error" in frame ? "error" : "invalid";
+}
+
+/** The script of records that are in memory: the place of each is its index. */
+export function scriptOf(records: readonly TraceRecord[], role: Role, side: Side): Script {
+  const script = createScript(role, side);
+  for (const [place, record] of records.entries()) script.take(record, place);
+  return script.end((place) => records[place] ?? header);
 }
 
 /** The conversations of a recorded file (test/fixtures/traces) as a bridge records them that passes them through. */

@@ -978,6 +978,18 @@ test("an agent that keeps the bridge waiting is the agent's fault, not the bridg
   ]);
 });
 
+test("over a connection that broke nothing is owed, and the next counts its requests anew (docs/linger.md)", () => {
+  const talk = talkOn("client");
+  open(talk, 2);
+  const id = talk.request("_x", {});
+  talk.requestOfAgent("_y", {});
+  talk.recorder.add({ type: "event", event: "client-lost", details: {} });
+  talk.recorder.add({ type: "event", event: "client-back", details: { capabilities: {} } });
+  talk.client({ jsonrpc: "2.0", id, method: "_x" });
+  talk.answer(id, {});
+  expect(check(talk.recorder.end()).findings).toEqual([]);
+});
+
 test("after a gap, what depends on what was before it is told as advice", () => {
   const talk = talkOn("agent");
   open(talk, 1);

@@ -33,7 +33,16 @@ const emitted = [
 ];
 
 /** Told by the shell but recorded as what they are, or no concern of a run's traffic. */
-const elsewhere = ["agent-noise", "uncaught"];
+const elsewhere = [
+  "agent-noise",
+  "connection-left",
+  "drain-limit",
+  "draining",
+  "listening",
+  "ops-listening",
+  "otlp-fault",
+  "uncaught",
+];
 
 test("the search finds the calls there are", () => {
   expect(emitted.length).toBeGreaterThan(50);

@@ -4,7 +4,14 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../src/config/usage-error.ts";
-import type { TraceRecord } from "../../src/trace/format.ts";
+import type {
+  DroppedRecord,
+  EndRecord,
+  FrameRecord,
+  Header,
+  StderrRecord,
+  TraceRecord,
+} from "../../src/trace/format.ts";
 import { type Problem, readTrace } from "../../src/trace/read.ts";
 import { createRecorder, header, traceFile } from "../support/recorded.ts";
 
@@ -44,7 +51,36 @@ test("the later parts beside a file", async () => {
   writeFileSync(join(dirname(file), "trace.2.jsonl"), lines([second, ...rest.slice(1)]));
   writeFileSync(join(dirname(file), "trace.old.jsonl"), "");
   expect((await read(file)).records).toEqual([first, rest[0], second, ...rest.slice(1)]);
-  expect((await read(join(dirname(file), "trace.2.jsonl"))).records).toEqual([second, ...rest.slice(1)]);
+});
+
+/** What stands for records that are not there, before this one. */
+const missingBefore = ({ seq, time, mono }: Exclude<TraceRecord, Header>, records: number) => ({
+  ...{ type: "dropped", seq: seq - 1, time, mono, records, bytes: 0 },
+  reason: "they are not in what was read",
+});
+
+test("what is not there, because a part is gone or a line cannot be read, is told in its place, once", async () => {
+  const [first, ...rest] = sample() as [Header, ...Exclude<TraceRecord, Header>[]];
+  const [frame, stderr, end] = rest as [FrameRecord, StderrRecord, EndRecord];
+  const file = traceFile([{ ...first, part: 4 }, { ...frame, seq: 7 }, "?", { ...stderr, seq: 9 }], "trace.4.jsonl");
+  const lost: DroppedRecord = {
+    ...end,
+    type: "dropped",
+    seq: 20,
+    records: 10,
+    bytes: 10,
+    reason: "the disk is too slow",
+  };
+  appendFileSync(file, lines([lost, { ...end, seq: 21 }]));
+  expect((await read(file)).records).toEqual([
+    { ...first, part: 4 },
+    missingBefore({ ...frame, seq: 7 }, 6),
+    { ...frame, seq: 7 },
+    missingBefore({ ...stderr, seq: 9 }, 1),
+    { ...stderr, seq: 9 },
+    lost,
+    { ...end, seq: 21 },
+  ]);
 });
 
 test.each([
@@ -101,6 +137,56 @@ test("a run is followed into its next part", async () => {
       });
   }
   expect(seen).toEqual(["header", "frame", "header", "stderr", "end"]);
+});
+
+/** Reads a trace that is followed; `at` has what happens once so many records were seen. */
+async function follow(file: string, at: Record<number, () => void>): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const record of readTrace([file], { report: () => {}, follow: new AbortController().signal })) {
+    seen.push(record.type === "header" ? -record.part : record.seq);
+    at[seen.length]?.();
+  }
+  return seen;
+}
+
+test("the oldest parts may be gone before they are read: it goes on with the next that is there", async () => {
+  const [first, frame, stderr, end] = sample();
+  const file = traceFile([first, frame]);
+  const part = (number: number) => join(dirname(file), `trace.${number}.jsonl`);
+  writeFileSync(part(2), lines([{ ...header, part: 2 }, stderr]));
+  const seen = await follow(file, {
+    3: () => {
+      for (const number of [4, 5, 6]) writeFileSync(part(number), lines([{ ...header, part: number }]));
+      appendFileSync(part(6), lines([end]));
+      rmSync(part(4));
+    },
+  });
+  expect(seen).toEqual([-1, 1, -2, 2, -5, -6, 3]);
+});
+
+test("a part that has just begun is waited for, and left out where nothing is followed", async () => {
+  const [first, frame, ...rest] = sample();
+  const file = traceFile([first, frame]);
+  const next = join(dirname(file), "trace.2.jsonl");
+  const text = lines([{ ...header, part: 2 }, ...rest]);
+  for (const begun of ["", text.slice(0, 40)]) {
+    writeFileSync(next, begun);
+    expect((await read(file)).records).toEqual([first, frame]);
+    expect(await follow(file, { 2: () => setTimeout(() => writeFileSync(next, text)) })).toEqual([-1, 1, -2, 2, 3]);
+  }
+});
+
+test("a file in which nothing is yet is waited for", async () => {
+  const file = traceFile([]);
+  setTimeout(() => writeFileSync(file, lines(sample())));
+  expect(await follow(file, {})).toEqual([-1, 1, 2, 3]);
+});
+
+test("the newest part alone is followed into those after it", async () => {
+  const [, frame, ...rest] = sample();
+  const file = traceFile([{ ...header, part: 3 }, frame], "trace.3.jsonl");
+  const next = () => writeFileSync(join(dirname(file), "trace.4.jsonl"), lines([{ ...header, part: 4 }, ...rest]));
+  expect(await follow(file, { 2: next })).toEqual([-3, 1, -4, 2, 3]);
 });
 
 test("following ends with its signal", async () => {

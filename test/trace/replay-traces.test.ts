@@ -4,10 +4,11 @@ import { describe, expect, test, vi } from "vitest";
 import { asObject } from "../../src/protocol/json.ts";
 import type { FrameRecord, Leg, TraceRecord } from "../../src/trace/format.ts";
 import { createPlayer } from "../../src/trace/replay/player.ts";
-import { scriptOf } from "../../src/trace/replay/script.ts";
-import { passedThroughRuns, recordedNames, translatedRuns } from "../support/recorded.ts";
+import { passedThroughRuns, recordedNames, scriptOf, translatedRuns } from "../support/recorded.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
+
+const ALL = Number.POSITIVE_INFINITY;
 
 /** The frames on one leg. */
 function framesOn(records: readonly TraceRecord[], leg: Leg): FrameRecord[] {
@@ -30,8 +31,8 @@ function playBoth(records: readonly TraceRecord[], side: "agent" | "client", fas
   let now = 0;
   for (;;) {
     const turns = [
-      { name: "client" as const, from: client.due(now), to: agent },
-      { name: "agent" as const, from: agent.due(now), to: client },
+      { name: "client" as const, from: client.due(now, ALL), to: agent },
+      { name: "agent" as const, from: agent.due(now, ALL), to: client },
     ];
     let acted = false;
     for (const { name, from, to } of turns)

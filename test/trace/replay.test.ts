@@ -1,13 +1,17 @@
 // Guards docs/trace.md, "Replay", rule by rule: how live frames are found in the record, what each recorded one waits for, and what
 // happens when the live peer does something else.
+import { Readable } from "node:stream";
+import { serialize } from "node:v8";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/protocol/json.ts";
-import type { Leg } from "../../src/trace/format.ts";
+import type { Leg, TraceRecord } from "../../src/trace/format.ts";
 import { type Act, createPlayer, type Player } from "../../src/trace/replay/player.ts";
-import { type Role, scriptOf, sidesOf } from "../../src/trace/replay/script.ts";
+import { type Item, type Role, sidesOf } from "../../src/trace/replay/script.ts";
 import { fail, notify, prompt, reply, request, text, update } from "../support/dialogue.ts";
-import { createRecorder, type Recorder } from "../support/recorded.ts";
+import { createRecorder, type Recorder, scriptOf } from "../support/recorded.ts";
 
+/** As many acts at once as there are. */
+const ALL = Number.POSITIVE_INFINITY;
 const IN: Leg = "bridge-agent";
 const OUT: Leg = "agent-bridge";
 const chunk = (words: string, sessionId = "s1") =>
@@ -43,7 +47,7 @@ function playerOf(lines: readonly Line[], { role = "agent" as Role, fast = true 
 function hear(player: Player, frames: readonly unknown[], now = 0): unknown[] {
   return frames.flatMap((frame) => {
     player.hear(frame, now);
-    return shown(player.due(now).acts);
+    return shown(player.due(now, ALL).acts);
   });
 }
 
@@ -80,7 +84,7 @@ describe("the agent", () => {
       ["out", chunk("2")],
       ["out", reply(4, { stopReason: "refusal" })],
     ]);
-    expect(player.due(0).acts).toEqual([]);
+    expect(player.due(0, ALL).acts).toEqual([]);
     expect(hear(player, [prompt("c", "one")])).toEqual([
       chunk("1"),
       reply("c", { stopReason: "end_turn" }),
@@ -117,7 +121,7 @@ describe("the agent", () => {
       ["out", chunk("after")],
     ]);
     expect(hear(player, [prompt("c", "one")])).toEqual([permission("ask-1")]);
-    expect(player.awaited()).toMatchObject([{ kind: "answer" }]);
+    expect(player.awaited()).toEqual([{ seq: 7, text: "the answer to session/request_permission did not come" }]);
     expect(hear(player, [reply("other", {})])).toEqual([]);
     expect(hear(player, [fail("ask-1", -32603)])).toEqual([chunk("after")]);
   });
@@ -202,7 +206,7 @@ describe("the agent", () => {
       ...opening.slice(0, 2),
       ["add", { type: "bytes", leg: OUT, bytes: 2, base64: "/w==" }],
     ]);
-    expect(shown(player.due(0).acts)).toEqual(["Welcome!", "stderr: starting"]);
+    expect(shown(player.due(0, ALL).acts)).toEqual(["Welcome!", "stderr: starting"]);
     expect(hear(player, [request("a", "initialize")])).toEqual([reply("a", { protocolVersion: 1 }), "\uFFFD"]);
   });
 
@@ -230,11 +234,11 @@ describe("the agent", () => {
       ],
       { fast: false },
     );
-    player.due(10_000);
+    player.due(10_000, ALL);
     player.hear(prompt("c", "one"), 10_000);
-    expect(player.due(10_000)).toEqual({ acts: [], next: 10_100 });
-    expect(player.due(10_100)).toEqual({ acts: [{ type: "frame", frame: chunk("1") }], next: 10_150 });
-    expect(shown(player.due(10_150).acts)).toEqual([reply("c", {})]);
+    expect(player.due(10_000, ALL)).toEqual({ acts: [], next: 10_100 });
+    expect(player.due(10_100, ALL)).toEqual({ acts: [{ type: "frame", frame: chunk("1") }], next: 10_150 });
+    expect(shown(player.due(10_150, ALL).acts)).toEqual([reply("c", {})]);
   });
 
   test("ends by itself as it did, after all it said", () => {
@@ -244,7 +248,7 @@ describe("the agent", () => {
       ["add", { type: "stderr", text: "panic" }],
       ["add", { type: "event", event: "agent-exit", details: { code: null, signal: "SIGSEGV" } }],
     ];
-    expect(opened(lines).due(0).acts).toEqual([]);
+    expect(opened(lines).due(0, ALL).acts).toEqual([]);
     const said = hear(opened(lines), [prompt("c", "one")]);
     expect(said).toMatchObject([chunk("1"), "stderr: panic", { code: null, signal: "SIGSEGV", byItself: true }]);
   });
@@ -254,7 +258,7 @@ describe("the agent", () => {
       ["add", { type: "event", event: "client-left", details: {} }],
       ["add", { type: "event", event: "agent-exit", details: { code: 4, signal: null } }],
     ]);
-    expect(player.due(0)).toEqual({ acts: [], next: undefined });
+    expect(player.due(0, ALL)).toEqual({ acts: [], next: undefined });
     expect(player.over()).toBe(true);
   });
 
@@ -284,7 +288,7 @@ describe("the client", () => {
   ];
   const start = (): Player => {
     const player = playerOf(lines, { role: "client" });
-    expect(shown(player.due(0).acts)).toEqual([request(1, "initialize", { protocolVersion: 1 })]);
+    expect(shown(player.due(0, ALL).acts)).toEqual([request(1, "initialize", { protocolVersion: 1 })]);
     expect(hear(player, [reply(1, {})])).toEqual([request(2, "session/new", { cwd: "/work" })]);
     expect(hear(player, [reply(2, { sessionId: "live" })])).toEqual([prompt(3, "one", "live")]);
     return player;
@@ -320,7 +324,7 @@ describe("the client", () => {
   });
 
   test("knows what it waits for", () => {
-    expect(start().awaited()).toMatchObject([{ kind: "request", key: "session/request_permission" }]);
+    expect(start().awaited()).toEqual([{ seq: 7, text: "session/request_permission did not come" }]);
   });
 
   test("in version 2 it waits for the state that ended a turn", () => {
@@ -336,7 +340,7 @@ describe("the client", () => {
       ],
       { role: "client" },
     );
-    expect(shown(player.due(0).acts)).toEqual([prompt(3, "one")]);
+    expect(shown(player.due(0, ALL).acts)).toEqual([prompt(3, "one")]);
     const usage = update("s1", { sessionUpdate: "usage_update", used: 3, size: 4 });
     expect(hear(player, [reply(3, { messageId: "m9" }), state("running"), usage])).toEqual([]);
     expect(hear(player, [state("idle")])).toEqual([prompt(4, "two")]);
@@ -344,21 +348,85 @@ describe("the client", () => {
 });
 
 describe("the script", () => {
-  test("each role is taken from its legs, and a trace can have one side only", () => {
+  test("each role is taken from its legs, and a trace can have one side only", async () => {
     const recorder = createRecorder();
     recorder.frame("client-bridge", request(1, "initialize"));
-    expect(sidesOf(recorder.records)).toEqual(new Set(["client"]));
+    expect(await sidesOf(Readable.from(recorder.records))).toEqual(new Set(["client"]));
     recorder.frame(IN, request(7, "initialize"));
-    expect(sidesOf(recorder.records)).toEqual(new Set(["client", "agent"]));
+    expect(await sidesOf(Readable.from(recorder.records))).toEqual(new Set(["client", "agent"]));
     const script = scriptOf(recorder.records, "client", "client");
-    expect([...script.lanes.values()].flatMap(({ items }) => items)).toMatchObject([{ type: "say", frame: { id: 1 } }]);
+    expect([...script.lanes.values()].flatMap(({ items }) => items)).toMatchObject([{ type: "say", seq: 1 }]);
   });
 
-  test("counts replaced secrets and lines that are not whole", () => {
+  test("counts replaced secrets, lines that are not whole, and what is missing", () => {
     const recorder = createRecorder();
     recorder.frame(OUT, notify("_x", { token: "[redacted]" }));
     Object.assign(recorder.records.at(-1) ?? {}, { redacted: true });
     recorder.add({ type: "bytes", leg: OUT, bytes: 9999, text: "{", truncated: true });
-    expect(scriptOf(recorder.records, "agent", "agent")).toMatchObject({ redacted: 1, truncated: 1 });
+    recorder.add({ type: "dropped", records: 7, bytes: 0, reason: "gone" });
+    expect(scriptOf(recorder.records, "agent", "agent")).toMatchObject({ redacted: 1, truncated: 1, missing: 7 });
   });
 });
+
+describe("a long trace", () => {
+  const CHUNKS = 5000;
+  const long = (): TraceRecord[] =>
+    recorded([
+      ...opening,
+      ["in", prompt(3, "one")],
+      ...Array.from({ length: CHUNKS }, (_, index): Line => ["out", chunk(`${index} ${"word ".repeat(200)}`)]),
+      ["out", reply(3, { stopReason: "end_turn" })],
+    ]).records;
+
+  test.each(["agent", "client"] as const)("costs the %s's script no more than a place for each record", (role) => {
+    const records = long();
+    const { read: _, ...held } = scriptOf(records, role, "agent");
+    // A number takes up to nine bytes here; the rest is for the opening.
+    expect(serialize(held).length).toBeLessThan(2000 + (role === "agent" ? 9 * CHUNKS : 0));
+    expect(JSON.stringify(records).length).toBeGreaterThan(1000 * CHUNKS);
+  });
+
+  test("is read as it is played, no further than asked for, and listened in between", () => {
+    const records = long();
+    let reads = 0;
+    const script = scriptOf(records, "agent", "agent");
+    const read = (place: number) => {
+      reads++;
+      return script.read(place);
+    };
+    const player = createPlayer({ ...script, read }, { start: 0, fast: true });
+    hear(player, [request("a", "initialize"), request("b", "session/new")]);
+    player.hear(prompt("c", "one"), 0);
+    let said = 0;
+    for (let next: number | undefined = 0; next === 0; ) {
+      reads = 0;
+      const step = player.due(0, 10);
+      expect(step.acts.length).toBeLessThanOrEqual(10);
+      expect(reads).toBeLessThanOrEqual(step.acts.length);
+      said += step.acts.length;
+      next = step.next;
+    }
+    expect([said, player.over(), player.counts()]).toEqual([CHUNKS + 1, true, { said: CHUNKS + 3, heard: 3 }]);
+  });
+
+  test("of two sessions that take turns each is said by itself, and what opens one is never added to", () => {
+    const lines: Line[] = [
+      ["out", notify("_one")],
+      ["out", update("s1", { sessionUpdate: "a" })],
+      ["out", notify("_two")],
+      ["out", update("s2", { sessionUpdate: "b" })],
+      ["out", update("s1", { sessionUpdate: "c" })],
+      ["out", update("s2", { sessionUpdate: "d" })],
+    ];
+    const script = scriptOf(recorded(lines).records, "agent", "agent");
+    expect([...script.lanes.values()].map(({ session, items }) => [session, items.map(placesOf)])).toEqual([
+      ["", [[1], [3]]],
+      ["s1", [[2, 5]]],
+      ["s2", [[4, 6]]],
+    ]);
+    const player = createPlayer(script, { start: 0, fast: true });
+    expect(shown(player.due(0, ALL).acts)).toEqual(lines.map(([, frame]) => frame));
+  });
+});
+
+const placesOf = (item: Item) => (item.type === "run" ? item.places : []);

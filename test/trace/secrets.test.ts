@@ -2,11 +2,16 @@
 // room for one, and none is left; what is no secret stays.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Event, Side } from "../../src/bridge/events.ts";
+import { createLogger } from "../../src/logging.ts";
 import { asArray, asObject, isObject, type JsonObject } from "../../src/protocol/json.ts";
 import { mayHoldSecrets, redact } from "../../src/redact.ts";
+import { openRecorder } from "../../src/trace/recorder.ts";
 import { redactFrame, redactText, redactValue } from "../../src/trace/secrets.ts";
+import { traceDirectory } from "../support/trace-file.ts";
 
 const require = createRequire(import.meta.url);
 const schemas = ["v1/schema.json", "v1/schema.unstable.json", "v2/schema.json", "v2/schema.unstable.json"];
@@ -125,6 +130,54 @@ test.each(schemas)("none is left in a frame of %s, and what is ordinary stays", 
 function decodedBase64(json: string): string {
   return [...json.matchAll(/"(?:data|blob)":"([^"]*)"/g)].map(([, text = ""]) => Buffer.from(text, "base64")).join();
 }
+
+test("none is left in the file, on whichever leg, in whichever record it passes", async () => {
+  const directory = traceDirectory();
+  const path = join(directory, "trace.jsonl");
+  const recorder = openRecorder({
+    target: path,
+    limit: 2 ** 30,
+    redact: true,
+    onFault: (_, error) => expect.fail(error.message),
+  });
+  const words = (number: number) => `said Authorization: Bearer plantedelsewhere${number}value`;
+  recorder.begin({ agentCommand: ["agent", "--token", "plantedelsewhere0value"], note: words(1) });
+  const log = recorder.listening(createLogger({ logLevel: "silent", logFile: undefined }));
+  const others: Record<Side, Side> = { client: "agent", agent: "client" };
+  const pass = (from: Side, frame: JsonObject, as: "sent" | "forwarded") => {
+    const text = JSON.stringify(frame);
+    recorder.event({ type: "frame", from, value: frame, line: Buffer.from(text) }, recorder.now());
+    if (as === "sent") recorder.sent(others[from], frame, text);
+    else recorder.forwarded(others[from], Buffer.from(text));
+    recorder.settled();
+  };
+  const some = all.filter(({ name }, index) => name.includes("unstable") && index % 5 === 0);
+  for (const [id, { method, frame }] of some.entries())
+    for (const [from, as] of [
+      ["client", "sent"],
+      ["agent", "forwarded"],
+    ] as const) {
+      if ("result" in frame) pass(others[from], { jsonrpc: "2.0", id, method, params: {} }, as);
+      pass(from, { ...frame, id }, as);
+    }
+  recorder.stderr(words(2));
+  recorder.untidy(Buffer.from(words(3)));
+  log.warn("agent-noise", { text: words(4), token: "plantedelsewhere5value" });
+  const output = Buffer.from(words(6)).toString("base64");
+  const told = { type: "terminal", sessionId: "s", terminalId: "t", change: { data: output, env: { A: words(7) } } };
+  recorder.event(told as unknown as Event, recorder.now());
+  recorder.event({ type: "not-json", line: Buffer.from(words(8)) }, recorder.now());
+  recorder.event({ type: "oversized", from: "agent", bytes: 9, head: words(9), tail: words(10) }, recorder.now());
+  await recorder.end(0);
+
+  const text = readFileSync(path, "utf8");
+  expect(text.split("\n").length).toBeGreaterThan(4 * some.length);
+  expect(text.match(/ordinary\d+/g)?.length).toBeGreaterThan(1000);
+  const left = [...`${text}${decodedBase64(text)}`.matchAll(/.{0,60}planted(?:elsewhere)?\d+value/g)].map(
+    ([found]) => found,
+  );
+  expect(left.slice(0, 5)).toEqual([]);
+});
 
 test.each<[string, string, JsonObject]>([
   ["a login", "authenticate", { params: { methodId: "key", _meta: { anything: "planted" } } }],

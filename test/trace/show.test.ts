@@ -121,6 +121,12 @@ describe("two forms side by side", () => {
     ]);
   });
 
+  test("in what order fields stand is no difference", () => {
+    const left = { method: "a", params: { list: [{ one: 1, two: 2 }], said: "x".repeat(40) } };
+    const right = { params: { said: "x".repeat(40), list: [{ two: 2, one: 1 }] }, method: "a" };
+    expect(compareForms(left, right).filter(({ mark }) => mark !== "same")).toEqual([]);
+  });
+
   test.each([[{}], [[]], [null], ["x"], [{ a: [{ b: {} }] }]])("%j is one line when it fits", (value) => {
     expect(linesOf(value)).toEqual([JSON.stringify(value)]);
   });

@@ -102,9 +102,9 @@ export async function gone(pid: number): Promise<void> {
   await vi.waitFor(() => expect(isRunning(pid)).toBe(false), PATIENCE);
 }
 
-/** The address of a module of the built program, for a host process to import. */
+/** The address of a module as it was compiled, not bundled: for a host process to import. */
 export function built(module: string): string {
-  return new URL(`../../dist/${module}.js`, import.meta.url).href;
+  return new URL(`../../build/${module}.js`, import.meta.url).href;
 }
 
 /** Runs a host to its end. Its stdout is collected, or goes to the file descriptor given, which is closed here. */

@@ -7,13 +7,17 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { isObject } from "../../src/protocol/json.ts";
+import { asObject, isObject } from "../../src/protocol/json.ts";
+import { existingParts } from "../../src/trace/files.ts";
 import type { TraceRecord } from "../../src/trace/format.ts";
-import { CLI } from "../support/bridge-process.ts";
+import { bridgeForTest, CLI } from "../support/bridge-process.ts";
 import { launchBrowser, openPage, type Watched, withoutBrowser } from "../support/browser.ts";
+import { openSession, turn } from "../support/conversation.ts";
 import { runProgram } from "../support/programs.ts";
+import { rawAgent, says } from "../support/raw-agent.ts";
 import { traceFile } from "../support/recorded.ts";
 import { longStory, story } from "../support/story.ts";
+import { readTraceFile, traceDirectory } from "../support/trace-file.ts";
 import { startView } from "../support/trace-view.ts";
 
 let browser: Browser;
@@ -124,7 +128,7 @@ describe.skipIf(withoutBrowser)("the page", () => {
     await expect.poll(() => rows.count()).toBe(1);
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByRole("button", { name: /^Errors 3/ }).click();
-    await expect.poll(() => rows.count()).toBe(2);
+    await expect.poll(() => rows.count()).toBe(3);
     await page.getByRole("button", { name: "Clear filters" }).click();
     for (const leg of ["client to bridge", "bridge to client", "bridge to agent"])
       await page.getByRole("button", { name: leg }).click();
@@ -319,6 +323,33 @@ describe.skipIf(withoutBrowser)("the page", () => {
     await expect.poll(() => seen(page.locator("#reading"))).toBe("");
     await expect.poll(() => seen(page.locator("#status"))).toBe(`${records.length - 1} records`);
     expect(requests.filter((asked) => !asked.startsWith(url) && !asked.startsWith("data:"))).toEqual([]);
+    expect(errors).toEqual([]);
+  });
+
+  test("follows a run into the parts it is written on in, however small they are", async () => {
+    const file = join(traceDirectory(), "trace.jsonl");
+    const agent = rawAgent({
+      "session/prompt": [says({ $repeat: "word ", times: 1200 }), { result: { stopReason: "end_turn" } }],
+    });
+    const bridge = bridgeForTest(agent, { options: ["--trace", file, "--trace-limit", "64KiB"] });
+    const session = await openSession(bridge);
+    const { url } = await startView("--live", file);
+    const { page, errors } = await openPage(browser, url);
+    onTestFinished(() => page.close());
+    const lastRows = async () => {
+      await sequence(page).press("End");
+      return seen(sequence(page));
+    };
+    for (let number = 1; number <= 7; number++) {
+      await turn(bridge, session, `question ${number}.`);
+      await expect.poll(lastRows).toContain(`question ${number}.`);
+    }
+    await bridge.end();
+    await expect.poll(() => seen(page.locator("#reading"))).toBe("");
+    const newest = existingParts(file).at(-1);
+    expect(newest?.part).toBeGreaterThan(5);
+    const { records } = asObject(readTraceFile(newest?.path ?? "", { gaps: true }).at(-1)?.record);
+    expect(await seen(page.locator("#status"))).toBe(`${records} records`);
     expect(errors).toEqual([]);
   });
 

@@ -230,9 +230,9 @@ describe("rows", () => {
 
   test("the two forms of a frame are found from either, each one it became", () => {
     const run = createRecorder();
-    const cause = run.frame("agent-bridge", reply(1, {}));
-    run.frame("bridge-client", reply("a", {}), cause);
-    run.frame("bridge-client", update("s1", {}), cause);
+    const cause = run.frame("agent-bridge", update("s1", { sessionUpdate: "tool_call" }));
+    run.frame("bridge-client", update("s1", { sessionUpdate: "tool_call_update" }), cause);
+    run.frame("bridge-client", update("s1", { sessionUpdate: "terminal_update" }), cause);
     run.frame("bridge-agent", request(2, "x"), cause);
     const { trace } = modelOf(run.end());
     const seqs = trace.entries.map((entry) =>
@@ -248,6 +248,17 @@ describe("rows", () => {
       [],
       [],
     ]);
+  });
+
+  test("what the bridge says by itself on the occasion of a frame is no form of it", () => {
+    const run = createRecorder();
+    const sign = run.frame("agent-bridge", update("s1", { sessionUpdate: "tool_call" }));
+    run.frame("bridge-client", reply("prompt", { messageId: "u1" }), sign);
+    const end = run.frame("agent-bridge", reply(1, { stopReason: "end_turn" }));
+    run.frame("bridge-client", update("s1", { sessionUpdate: "state_update", state: "idle" }), end);
+    const { trace, visibleRows } = modelOf(run.end());
+    expect(trace.entries.flatMap(formsOf)).toEqual([]);
+    expect(visibleRows).toHaveLength(5);
   });
 });
 
@@ -344,7 +355,7 @@ describe("filters", () => {
     model.filterBy({ method: "", kind: "stderr" });
     expect(model.visibleRows.map(({ entries }) => entries[0].record)).toMatchObject([{ text: "agent is warm" }]);
     model.filterBy({ kind: "", faultsOnly: true });
-    expect(model.visibleRows).toHaveLength(2);
+    expect(model.visibleRows).toHaveLength(3);
     expect(model.trace.faults).toBe(3);
     model.filterBy({ faultsOnly: false, legs: new Set(["client-bridge"]) });
     for (const { entries } of model.visibleRows)

@@ -27,8 +27,8 @@ export function agentRequest(bridge: Bridge, id: RequestId | null, method: strin
     return;
   }
   const v1Method = methodToClientV1(method, "request");
-  if (v1Method !== method) log(bridge, "info", "method-prefixed", { method, as: v1Method });
   const sessionId = asString(asObject(params)["sessionId"]);
+  if (v1Method !== method) log(bridge, "info", "method-prefixed", { sessionId, method, as: v1Method });
   callClient(bridge, params, { method: v1Method, agentId: id, sessionId, translate: (answer) => answer });
 }
 

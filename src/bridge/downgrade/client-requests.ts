@@ -3,7 +3,7 @@
  */
 import { invalidParams } from "../../protocol/errors.ts";
 import type { RequestId } from "../../protocol/frames.ts";
-import { asArray, asObject, asString, isObject, type JsonObject } from "../../protocol/json.ts";
+import { asArray, asObject, asString, type JsonObject } from "../../protocol/json.ts";
 import { Method } from "../../protocol/methods.ts";
 import { configOptionsToV1, setConfigOptionToV2, setModeToV2 } from "../../translate/config-options.ts";
 import { promptToV2 } from "../../translate/content.ts";
@@ -55,7 +55,7 @@ export function clientRequest(bridge: Bridge, clientId: RequestId, method: strin
   const conformed = definition === undefined ? undefined : schema.conform(definition, params ?? {}, false);
   if (conformed?.ok === false) throw invalidParams(conformed.fault);
   if (conformed !== undefined && conformed.dropped.length > 0)
-    log(bridge, "info", "params-repaired", { method, dropped: conformed.dropped });
+    log(bridge, "info", "params-repaired", { method, sessionId: sessionIn(params), dropped: conformed.dropped });
   const checked = asObject(conformed === undefined ? params : conformed.value);
   const { paths } = bridge.options;
   handler(bridge, clientId, paths === undefined ? checked : paramsToAgent(paths, method, checked), method);
@@ -91,13 +91,13 @@ function setMode(bridge: Bridge, clientId: RequestId, params: JsonObject): void 
   const session = openSessionOf(bridge, params);
   const v2Params = setModeToV2(params, session.configOptions);
   forward(bridge, clientId, Method.sessionSetConfigOption, v2Params, (result) => {
-    const configOptions = asObject(result)["configOptions"];
+    const { configOptions, ...rest } = asObject(result);
     if (Array.isArray(configOptions)) {
       // The result of v1's method has no room for it.
       session.configOptions = configOptions;
       configUpdate(bridge, session);
     }
-    answer(bridge, clientId, {});
+    answer(bridge, clientId, rest);
   });
 }
 
@@ -118,11 +118,15 @@ function setConfigOption(bridge: Bridge, clientId: RequestId, params: JsonObject
 export function cancelSession(bridge: Bridge, params: unknown): void {
   const session = sessionNamed(bridge, params);
   if (session !== undefined) cancel(bridge, session, asObject(params));
-  else log(bridge, "debug", "cancel-of-unknown-session");
+  else log(bridge, "debug", "cancel-of-unknown-session", { sessionId: sessionIn(params) });
 }
 
 function sessionNamed(bridge: Bridge, params: unknown): DowngradedSession | undefined {
-  return isObject(params) ? bridge.downgraded.get(asString(params["sessionId"]) ?? "") : undefined;
+  return bridge.downgraded.get(sessionIn(params) ?? "");
+}
+
+function sessionIn(params: unknown): string | undefined {
+  return asString(asObject(params)["sessionId"]);
 }
 
 /** The client's `$/cancel_request`. */

@@ -1,7 +1,15 @@
 /** `acp-shift trace check`: who broke which rule of the protocol, and where. */
-import type { FrameRecord, Leg, TraceRecord } from "../format.ts";
+import type { BytesRecord, FrameRecord, Leg, TraceRecord } from "../format.ts";
 import { nameOf } from "../summary.ts";
-import { type Connection, createConnection, type Role, said, take, type Version } from "./connection.ts";
+import {
+  breakConnection,
+  type Connection,
+  createConnection,
+  type Role,
+  said,
+  take,
+  type Version,
+} from "./connection.ts";
 import { frameRules, type Schemas } from "./frame-rules.ts";
 import type { Ending, Fault, Level, Rule } from "./rule.ts";
 import { setupRules } from "./setup-rules.ts";
@@ -78,7 +86,7 @@ export function createChecker(schemasOf: (version: Version) => Schemas): Checker
   const rules = allRules(schemasOf);
   const connections = { client: createConnection(), agent: createConnection() };
   const broken: Broken[] = [];
-  /** Records that were passed on to the other peer. */
+  /** Requests that were passed on to the other peer. */
   const passedOn = new Set<number>();
   const ending: Ending = { complete: false, clientLeft: undefined, agentExited: false };
   let frames = 0;
@@ -89,12 +97,12 @@ export function createChecker(schemasOf: (version: Version) => Schemas): Checker
     frames++;
     const { connection: name, from, by } = LEGS[record.leg];
     const connection = connections[name];
-    if (record.cause !== undefined && by === "bridge") passedOn.add(record.cause);
+    if (record.kind === "request" && record.cause !== undefined && by === "bridge") passedOn.add(record.cause);
     const heard = said(connection, record, from);
     for (const rule of rules) {
       if (rule.check === undefined || !applies(rule, connection, from)) continue;
       for (const fault of rule.check(heard, connection))
-        broken.push({ rule, fault: softened(rule, fault), by, record: { ...record, name: frameName(record) } });
+        broken.push({ rule, fault: softened(rule, fault), by, record: placeOf(record, frameName(record)) });
     }
     take(connection, heard);
   }
@@ -118,7 +126,7 @@ export function createChecker(schemasOf: (version: Version) => Schemas): Checker
             rule,
             fault: softened(rule, fault),
             by,
-            record: { ...fault.record, name: frameName(fault.record) },
+            record: placeOf(fault.record, frameName(fault.record)),
           });
         }
       }
@@ -136,10 +144,11 @@ export function createChecker(schemasOf: (version: Version) => Schemas): Checker
           rule: NO_FRAME,
           fault: { text: "is no frame" },
           by: LEGS[record.leg].by,
-          record: { ...record, name: "bytes" },
+          record: placeOf(record, "bytes"),
         });
       else if (record.type === "end") ending.complete = true;
       else if (record.type === "event" && record.event === "client-left") ending.clientLeft ??= record.mono;
+      else if (record.type === "event" && record.event === "client-lost") breakConnection(connections.client);
       else if (record.type === "event" && record.event === "agent-exit") ending.agentExited = true;
       else if (record.type === "event" && record.event === "agent-restarted") {
         connections.agent = createConnection();
@@ -194,6 +203,11 @@ function withoutAnothers(
     if (rule.name === "unanswered" && clientLeft !== undefined && awaited.has(key(rule, record.seq))) return false;
     return FRAME_RULES.has(rule.name) || !broken.has(key(rule, record.cause));
   });
+}
+
+/** What is kept of a record: traces are longer than memory. */
+function placeOf({ seq, leg, cause }: FrameRecord | BytesRecord, name: string): Broken["record"] {
+  return { seq, leg, ...(cause !== undefined && { cause }), name };
 }
 
 /** A frame's name for a person: its method or kind of update, and whether it is an answer. */

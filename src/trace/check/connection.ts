@@ -100,6 +100,18 @@ export function createConnection(): Connection {
   };
 }
 
+/** The connection broke and will be followed by another with the same sessions: what was asked over it gets no answer. */
+export function breakConnection({ open, answered, sessions }: Connection): void {
+  for (const asked of Object.values(open)) asked.clear();
+  for (const ids of Object.values(answered)) ids.clear();
+  for (const session of sessions.values()) {
+    session.prompts = [];
+    session.restoring = undefined;
+    session.unreported.clear();
+    session.unstarted = undefined;
+  }
+}
+
 export const otherRole = (role: Role): Role => (role === "client" ? "agent" : "client");
 export const idKey = (id: unknown): string => JSON.stringify(id) ?? "";
 

@@ -1,6 +1,6 @@
 /** `acp-inspector-trace`, version 1: the export of github.com/sagikazarmark/acp-inspector (its docs/trace-export.md). */
 import { asString, isObject, type JsonObject } from "../../protocol/json.ts";
-import { bytesOf } from "../verify.ts";
+import { bytesOf } from "../bytes.ts";
 import { type Converted, type Crossing, createLosses, type Passed, placeOf } from "./crossing.ts";
 
 const FORMAT = "acp-inspector-trace";

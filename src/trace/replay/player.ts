@@ -6,15 +6,17 @@ import { ErrorCode, type RpcError, rpcError } from "../../protocol/errors.ts";
 import { failure } from "../../protocol/frames.ts";
 import { asObject, asString, isObject, type JsonObject } from "../../protocol/json.ts";
 import { Method } from "../../protocol/methods.ts";
+import { bytesOf } from "../bytes.ts";
 import { differencesOf } from "../difference.ts";
+import type { TraceRecord } from "../format.ts";
 import {
   type Exit,
   type Hear,
   type Item,
-  isState,
   keyOf,
   type Lane,
   type Noise,
+  type Run,
   type Say,
   type Script,
 } from "./script.ts";
@@ -36,10 +38,13 @@ export interface Finding {
 export interface Player {
   /** What the live peer said, at this time, in ms. */
   hear(value: unknown, now: number): void;
-  /** What is to be done by now, in order, and when there will be more, as far as that is known. */
-  due(now: number): { acts: Act[]; next: number | undefined };
+  /**
+   * What is to be done by now, in order, and when there will be more, as far as that is known: at once where that was `most`
+   * acts (or as many as one line holds).
+   */
+  due(now: number, most: number): { acts: Act[]; next: number | undefined };
   /** What the record goes on after and has not come; empty when it is over. */
-  awaited(): Hear[];
+  awaited(): Finding[];
   /** True when all is said and heard. */
   over(): boolean;
   /** How many frames were said, and how many of those the record waits for have come. */
@@ -48,10 +53,25 @@ export interface Player {
   readonly findings: readonly Finding[];
 }
 
+/** With how many requests in the record a live one is compared. */
+const MOST_COMPARED = 1000;
+
+/** What a lane is to say next, and when. */
+interface Next {
+  lane: Progress;
+  item: Exclude<Item, Hear>;
+  seq: number;
+  mono: number;
+  at: number;
+}
+
 /** How far a lane has come. */
 interface Progress {
   lane: Lane;
   position: number;
+  /** Of a run: how many of it are done, and the next, once it was read. */
+  within: number;
+  ahead: TraceRecord | undefined;
   /** When its last item was done. */
   at: number;
   /** What came before the next item in the record, for the time between them. */
@@ -70,15 +90,24 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
   const findings: Finding[] = [];
   const progress = new Map<Lane, Progress>();
   for (const lane of script.lanes.values())
-    progress.set(lane, { lane, position: 0, at: start, previous: 0, open: lane.opener === undefined, muted: false });
+    progress.set(lane, {
+      lane,
+      position: 0,
+      within: 0,
+      ahead: undefined,
+      at: start,
+      previous: 0,
+      open: lane.opener === undefined,
+      muted: false,
+    });
 
   const index = indexOf(script);
   /** Items that are done: said or heard. */
   const done = new Set<Item>();
   /** Heard items that are not waited for any more, and said ones that were left out. */
   const left = new Set<Item>();
-  /** By heard request: the id it has in the live conversation, and the frame. */
-  const live = new Map<Hear, JsonObject>();
+  /** By heard request: the id it has in the live conversation. */
+  const live = new Map<Hear, unknown>();
   /** By id: our requests without an answer. */
   const asked = new Map<string, Say>();
   /** By recorded id of a session or terminal the live peer made: the one it has now, and back. */
@@ -88,6 +117,7 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
   const finishedAt = new Map<Item, number>();
   /** What is said out of the record's order, at once. */
   const answers: Act[] = [];
+  const counts = { said: 0, heard: 0 };
   let lastAt = start;
   let lastMono = 0;
   let exited = false;
@@ -111,44 +141,52 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
     const session = asString(params["sessionId"]);
     if (session !== undefined) return recordedName.get(session) ?? session;
     if (frame["method"] !== Method.cancelRequest) return "";
-    return [...live].find(([, request]) => request["id"] === params["requestId"])?.[0].lane.session ?? "";
+    return [...live].find(([, id]) => id === params["requestId"])?.[0].lane.session ?? "";
   }
 
   /** Of the same kind: the one most like it, else the first. */
   function bestMatch(lane: Lane, frame: JsonObject, isRequest: boolean): Hear | undefined {
     const kind = isRequest ? "request" : "notification";
-    const candidates = (index.calls.get(lane)?.get(keyOf(frame, role)) ?? []).filter(
-      (item) => !done.has(item) && item.kind === kind,
-    );
-    if (candidates.length === 0) return undefined;
     // A request that was passed over can still come, and a client can ask for anything at any time.
     const from = isRequest ? 0 : (progress.get(lane)?.position ?? 0);
-    const to = role === "agent" && isRequest ? Number.POSITIVE_INFINITY : reach(lane);
+    const to =
+      role === "agent" && isRequest ? Number.POSITIVE_INFINITY : reach(lane, progress.get(lane)?.position ?? 0);
+    const alike = Object.keys(asObject(frame["params"])).length;
     let best: { item: Hear; likeness: number } | undefined;
-    for (const item of candidates) {
+    let compared = 0;
+    for (const item of index.calls.get(lane)?.get(keyOf(frame, role)) ?? []) {
       const position = index.position.get(item) ?? 0;
-      if (position < from || position >= to) continue;
-      const likeness = likenessOf(item.frame, frame, script.mark);
+      if (done.has(item) || item.kind !== kind || position < from || position >= to) continue;
+      const likeness = likenessOf(frameAt(item), frame, script.mark);
       if (best === undefined || likeness > best.likeness) best = { item, likeness };
+      compared++;
+      if (likeness === alike || compared === MOST_COMPARED) break;
     }
     return best?.item;
+  }
+
+  /** The recorded frame. */
+  function frameAt({ place }: Say | Hear): JsonObject {
+    return frameOf(script.read(place));
   }
 
   /**
    * Up to where the items of a lane can have happened by now: to the client's next request. What an agent does is known only
    * after it was asked to, and a notification is about what was asked last.
    */
-  function reach(lane: Lane): number {
-    const from = progress.get(lane)?.position ?? 0;
-    const to = lane.items.findIndex(
-      (item, position) =>
-        position >= from &&
-        !done.has(item) &&
-        (role === "agent"
+  function reach({ items }: Lane, from: number): number {
+    for (let at = from; at < items.length; at++) {
+      const item = items[at];
+      if (item === undefined || done.has(item)) continue;
+      // What is said and has no answer of its own is a request.
+      if (
+        role === "agent"
           ? item.type === "hear" && item.kind === "request"
-          : item.type === "say" && "method" in item.frame && "id" in item.frame),
-    );
-    return to < 0 ? lane.items.length : to;
+          : item.type === "say" && item.answers === undefined
+      )
+        return at;
+    }
+    return items.length;
   }
 
   function hearAnswer(value: JsonObject, now: number): void {
@@ -157,13 +195,11 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
     asked.delete(String(value["id"]));
     const heard = index.heard.get(say);
     if (heard === undefined) return;
-    for (const name of NAMES) learn(asObject(heard.frame["result"])[name], asObject(value["result"])[name]);
-    const [was, is] = [outcomeOf(heard.frame), outcomeOf(value)];
+    const recorded = frameAt(heard);
+    for (const name of NAMES) learn(asObject(recorded["result"])[name], asObject(value["result"])[name]);
+    const [was, is] = [outcomeOf(recorded), outcomeOf(value)];
     if (was !== is)
-      findings.push({
-        seq: heard.seq,
-        text: `${String(say.frame["method"])} was answered with ${was}, now with ${is}`,
-      });
+      findings.push({ seq: heard.seq, text: `${methodOf(say)} was answered with ${was}, now with ${is}` });
     arrive(heard, value, now);
   }
 
@@ -175,12 +211,13 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
 
   /** A heard item has come: what stands before it in its lane is not waited for any longer. */
   function arrive(item: Hear, frame: JsonObject, now: number): void {
-    if (item.kind === "request") live.set(item, frame);
+    if (item.kind === "request") live.set(item, frame["id"]);
     const lane = progress.get(item.lane);
     const position = index.position.get(item);
     if (lane === undefined || position === undefined) return;
     if (!lane.open) open(lane, now, item.lane.items[0]?.mono ?? 0);
     done.add(item);
+    counts.heard++;
     arrivedAt.set(item, now);
     for (const before of item.lane.items.slice(lane.position, position))
       if (before.type === "hear" && !done.has(before) && isPassedOver(before, item)) left.add(before);
@@ -195,7 +232,7 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
   /** An answer can always still come; a request and a state unless an answer, a request or a state shows otherwise. */
   function isPassedOver(before: Hear, item: Hear): boolean {
     if (before.kind === "answer") return false;
-    const isPlain = (hear: Hear) => hear.kind === "notification" && !isState(hear);
+    const isPlain = (hear: Hear) => hear.kind === "notification" && !hear.isState;
     return isPlain(before) || !isPlain(item);
   }
 
@@ -203,20 +240,20 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
     Object.assign(lane, { open: true, at, previous });
   }
 
-  function due(now: number): { acts: Act[]; next: number | undefined } {
+  function due(now: number, most: number): { acts: Act[]; next: number | undefined } {
     const acts = answers.splice(0);
-    for (;;) {
+    while (acts.length < most) {
       const ready = [...progress.values()].flatMap((lane) => nextOf(lane, now));
-      const [first] = ready.sort((one, other) => one.at - other.at || one.item.seq - other.item.seq);
-      if (first === undefined) break;
+      const [first] = ready.sort((one, other) => one.at - other.at || one.seq - other.seq);
+      if (first === undefined) return { acts, next: dueExit(now, acts) };
       if (first.at > now) return { acts, next: first.at };
-      perform(first.lane, first.item, first.at, acts);
+      perform(first, acts);
     }
-    return { acts, next: dueExit(now, acts) };
+    return { acts, next: now };
   }
 
   /** The next item of a lane that is to be said, and when; nothing while it waits. */
-  function nextOf(lane: Progress, now: number): { lane: Progress; item: Exclude<Item, Hear>; at: number }[] {
+  function nextOf(lane: Progress, now: number): Next[] {
     if (!lane.open) {
       const { opener } = lane.lane;
       if (opener === undefined || !done.has(opener)) return [];
@@ -232,8 +269,17 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
       } else if (isLeftOut(lane, item)) {
         for (const one of item.type === "noise" ? [item, ...item.frames] : [item]) left.add(one);
         pass(lane, item, lane.at);
-      } else return [{ lane, item, at: fast ? now : lane.at + Math.max(0, item.mono - lane.previous) }];
+      } else {
+        const { seq, mono } = item.type === "run" ? stampOf(ahead(lane, item)) : item;
+        return [{ lane, item, seq, mono, at: fast ? now : lane.at + Math.max(0, mono - lane.previous) }];
+      }
     }
+  }
+
+  /** The next record of a run. */
+  function ahead(lane: Progress, { places }: Run): TraceRecord {
+    lane.ahead ??= script.read(places[lane.within] ?? 0);
+    return lane.ahead;
   }
 
   /** An agent has nothing to say about what it was not asked; a client goes on. */
@@ -247,8 +293,7 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
   }
 
   function isLeftOut({ muted }: Progress, item: Exclude<Item, Hear>): boolean {
-    if (item.type === "stderr") return muted;
-    const frames = item.type === "say" ? [item] : item.frames;
+    const frames = item.type === "noise" ? item.frames : item.type === "say" ? [item] : [];
     const answered = frames.flatMap((frame) => (frame.answers === undefined ? [] : [frame.answers]));
     if (answered.length === 0) return muted;
     return answered.some((request) => !live.has(request));
@@ -256,39 +301,61 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
 
   function pass(lane: Progress, item: Item, at: number): void {
     lane.position++;
-    lane.at = at;
-    lane.previous = item.mono;
     finishedAt.set(item, at);
-    if (at >= lastAt) {
-      lastAt = at;
-      lastMono = Math.max(lastMono, item.mono);
-    }
+    goOn(lane, item.mono, at);
   }
 
-  function perform(lane: Progress, item: Exclude<Item, Hear>, at: number, acts: Act[]): void {
+  /** What was done at this time in the record was done at that one now. */
+  function goOn(lane: Progress, mono: number, at: number): void {
+    lane.at = at;
+    lane.previous = mono;
+    if (at < lastAt) return;
+    lastAt = at;
+    lastMono = Math.max(lastMono, mono);
+  }
+
+  function perform({ lane, item, mono, at }: Next, acts: Act[]): void {
+    if (item.type === "run") {
+      acts.push(actOf(ahead(lane, item)));
+      lane.ahead = undefined;
+      lane.within++;
+      if (lane.within < item.places.length) return goOn(lane, mono, at);
+      lane.within = 0;
+    } else acts.push(...(item.type === "say" ? [frameAct(said(item))] : spoken(item)));
     done.add(item);
     pass(lane, item, at);
-    if (item.type === "stderr") acts.push({ type: "stderr", text: item.text });
-    else if (item.type === "say") acts.push({ type: "frame", frame: said(item) });
-    else acts.push(...spoken(item));
+  }
+
+  /** What the peer did by itself. */
+  function actOf(record: TraceRecord): Act {
+    if (record.type === "stderr") return { type: "stderr", text: record.text };
+    if (record.type === "bytes") return { type: "bytes", bytes: bytesOf(record) };
+    return frameAct(renamed(frameOf(record)));
+  }
+
+  function frameAct(frame: JsonObject): Act {
+    counts.said++;
+    return { type: "frame", frame };
   }
 
   /** The line as it was; its frames one by one where an id in it has to be another one. */
-  function spoken({ bytes, frames }: Noise): Act[] {
+  function spoken({ place, frames }: Noise): Act[] {
     const now = frames.map(said);
-    const isVerbatim = now.every((frame, index) => frame["id"] === frames[index]?.frame["id"]);
-    return isVerbatim ? [{ type: "bytes", bytes }] : now.map((frame) => ({ type: "frame", frame }));
+    const isVerbatim = frames.every((frame, index) => frameAt(frame)["id"] === now[index]?.["id"]);
+    return isVerbatim ? [actOf(script.read(place))] : now.map(frameAct);
   }
 
   function said(item: Say): JsonObject {
-    const frame = liveFrame(item);
-    if (typeof frame["method"] === "string" && "id" in frame) asked.set(String(frame["id"]), item);
+    const frame = renamed(frameAt(item));
+    const { answers: request } = item;
+    if (request !== undefined) return { ...frame, id: live.get(request) };
+    if ("id" in frame) asked.set(String(frame["id"]), item);
     return frame;
   }
 
-  function liveFrame({ frame, answers: request }: Say): JsonObject {
-    const named = liveName.size === 0 ? frame : (renamed(frame, liveName) as JsonObject);
-    return request === undefined ? named : { ...named, id: live.get(request)?.["id"] };
+  /** With the live peer's names for what it makes. */
+  function renamed(frame: JsonObject): JsonObject {
+    return liveName.size === 0 ? frame : asObject(withNames(frame, liveName));
   }
 
   /** The agent ends by itself once all it had to say is said. */
@@ -314,19 +381,21 @@ export function createPlayer(script: Script, { start, fast }: { start: number; f
     due,
     findings,
     over: () => unfinished().length === 0,
-    counts() {
-      const items = [...done];
-      return {
-        said: items.filter(({ type }) => type === "say").length,
-        heard: items.filter(({ type }) => type === "hear").length,
-      };
-    },
+    counts: () => ({ ...counts }),
     awaited: () =>
       unfinished().flatMap(({ lane, position, open }) => {
         const item = open ? lane.items[position] : undefined;
-        return item?.type === "hear" ? [item] : [];
+        return item?.type === "hear" ? [{ seq: item.seq, text: `${nameOf(item)} did not come` }] : [];
       }),
   };
+
+  function nameOf(item: Hear): string {
+    return item.answers === undefined ? methodOf(item) : `the answer to ${methodOf(item.answers)}`;
+  }
+
+  function methodOf(item: Say | Hear): string {
+    return String(frameAt(item)["method"]);
+  }
 }
 
 /** What is looked up in a script, gathered once. */
@@ -343,7 +412,11 @@ function indexOf(script: Script) {
       if (item.type === "say" && item.answers !== undefined) answers.set(item.answers, item);
       if (item.type !== "hear") continue;
       if (item.answers !== undefined) heard.set(item.answers, item);
-      else byKey.set(item.key, [...(byKey.get(item.key) ?? []), item]);
+      else {
+        const alike = byKey.get(item.key) ?? [];
+        alike.push(item);
+        byKey.set(item.key, alike);
+      }
     }
   }
   return {
@@ -360,15 +433,23 @@ function indexOf(script: Script) {
 /** Fields whose values the live peer chooses. */
 const NAMES = ["sessionId", "terminalId"];
 
-function renamed(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => renamed(item, names));
+function withNames(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withNames(item, names));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      NAMES.includes(key) && typeof item === "string" ? (names.get(item) ?? item) : renamed(item, names),
+      NAMES.includes(key) && typeof item === "string" ? (names.get(item) ?? item) : withNames(item, names),
     ]),
   );
+}
+
+function frameOf(record: TraceRecord): JsonObject {
+  return asObject(record.type === "frame" ? record.frame : undefined);
+}
+
+function stampOf(record: TraceRecord): { seq: number; mono: number } {
+  return record.type === "header" ? { seq: 0, mono: 0 } : record;
 }
 
 /** How much two frames' params have in common. */

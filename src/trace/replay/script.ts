@@ -2,7 +2,6 @@
 import { asObject, asString, isObject, type JsonObject } from "../../protocol/json.ts";
 import { Method } from "../../protocol/methods.ts";
 import type { BytesRecord, FrameRecord, Header, Leg, StderrRecord, TraceRecord } from "../format.ts";
-import { bytesOf } from "../verify.ts";
 
 /** Whom the script is for. */
 export type Role = "agent" | "client";
@@ -12,44 +11,46 @@ export type Side = "agent" | "client";
 interface Common {
   seq: number;
   mono: number;
+  /** Of its record, for `Script.read`. */
+  place: number;
   /** The lane it stands in. */
   lane: Lane;
 }
 
-/** A frame the peer said. */
+/** A request the peer said, or an answer. */
 export interface Say extends Common {
   type: "say";
-  frame: JsonObject;
   /** Of an answer: the request. */
   answers?: Hear;
 }
 
-/** A line the peer wrote that is no frame, or holds some among other things. */
+/** A line the peer wrote that holds frames among other things. */
 export interface Noise extends Common {
   type: "noise";
-  bytes: Uint8Array;
   /** The frames in it. */
   frames: Say[];
 }
 
-/** A line the agent wrote on stderr. */
-export interface Stderr extends Common {
-  type: "stderr";
-  text: string;
+/** What the peer said in a row that has no answer: notifications, lines that are no frame, the agent's stderr. */
+export interface Run extends Common {
+  type: "run";
+  /** Of all the records; `seq`, `mono` and `place` are those of the last. */
+  places: number[];
 }
 
 /** A frame the peer heard, and what it said after it may have to wait for. */
 export interface Hear extends Common {
   type: "hear";
   kind: "request" | "notification" | "answer";
-  frame: JsonObject;
   /** What a live frame must be to count as this one. */
   key: string;
+  /** True for a session's `state_update`. */
+  isState: boolean;
   /** Of an answer: the request. */
   answers?: Say;
 }
 
-export type Item = Say | Noise | Stderr | Hear;
+export type Item = Say | Noise | Run | Hear;
 
 /**
  * The order within one session, or among all that belongs to none. Lanes go on side by side: what is said in one waits for
@@ -71,6 +72,10 @@ export interface Exit {
   byItself: boolean;
 }
 
+/**
+ * A script holds no frames: what is said, and what a live frame is compared with, is read when it is needed. However long the
+ * trace, what is kept of a record is its place, and a little more of requests, answers and what is waited for.
+ */
 export interface Script {
   role: Role;
   side: Side;
@@ -82,6 +87,17 @@ export interface Script {
   mark: string;
   /** Lines above the frame limit: only their ends are on record, so they are left out. */
   truncated: number;
+  /** Records that the trace is missing. */
+  missing: number;
+  /** The record at a place. */
+  read(place: number): TraceRecord;
+}
+
+/** Makes a script out of the records of a trace, given one after the other. */
+export interface ScriptMaker {
+  take(record: TraceRecord, place: number): void;
+  /** After the last record. `read` gives the record at a place. */
+  end(read: (place: number) => TraceRecord): Script;
 }
 
 const LEGS: Record<Role, Record<Side, { said: Leg; heard: Leg }>> = {
@@ -95,35 +111,64 @@ const LEGS: Record<Role, Record<Side, { said: Leg; heard: Leg }>> = {
   },
 };
 
-/** Makes the script for a role out of the whole of a trace. */
-export function scriptOf(records: readonly TraceRecord[], role: Role, side: Side): Script {
+/** For a role, from one side of the bridge. */
+export function createScript(role: Role, side: Side): ScriptMaker {
   const legs = LEGS[role][side];
   const lanes = new Map<string, Lane>();
-  const items = new Map<number, Item>();
+  /** By the number of its record. */
+  const requests = new Map<number, Say | Hear>();
   const laneOfCall = new Map<string, string>();
+  /** Items that open lanes: nothing is added to them. */
+  const openers = new Set<Item>();
+  let header: Header | undefined;
   let last: Item | undefined;
+  /** The last line that is no frame. */
+  let noise: Noise | undefined;
   let exit: Exit | undefined;
   let clientLeft = false;
   let truncated = 0;
   let redacted = 0;
+  let missing = 0;
 
   function laneOf(session: string): Lane {
     const found = lanes.get(session);
     if (found !== undefined) return found;
-    const lane: Lane = { session, opener: session === "" ? undefined : last, items: [] };
+    const lane: Lane = { session, opener: undefined, items: [] };
     lanes.set(session, lane);
+    if (session !== "") openWith(lane);
     return lane;
   }
 
+  function openWith(lane: Lane): void {
+    lane.opener = last;
+    if (last !== undefined) openers.add(last);
+  }
+
   function add(item: Item): void {
-    items.set(item.seq, item);
+    if (item.type === "hear") dropPassing(item.lane);
     item.lane.items.push(item);
     last = item;
   }
 
+  /** Adds what is said and has no answer. */
+  function addToRun({ seq, mono }: { seq: number; mono: number }, place: number, lane: Lane): void {
+    const run = lane.items.at(-1);
+    if (run?.type !== "run" || openers.has(run)) return add({ type: "run", seq, mono, place, lane, places: [place] });
+    run.places.push(place);
+    last = Object.assign(run, { seq, mono, place });
+  }
+
+  /** A notification is waited for only by what was said right after it; a state always. */
+  function dropPassing({ items }: Lane): void {
+    const item = items.at(-1);
+    if (item?.type !== "hear" || item.kind !== "notification" || item.isState) return;
+    items.pop();
+    if (openers.delete(item)) for (const lane of lanes.values()) if (lane.opener === item) lane.opener = items.at(-1);
+  }
+
   /** Where a frame belongs: to the session it names, a withdrawal to where the request was, an answer likewise. */
   function laneOfFrame(record: FrameRecord, frame: JsonObject): Lane {
-    const answered = record.request === undefined ? undefined : items.get(record.request);
+    const answered = record.request === undefined ? undefined : requests.get(record.request);
     if (answered !== undefined) return answered.lane;
     const params = asObject(frame["params"]);
     const withdrawn =
@@ -133,56 +178,89 @@ export function scriptOf(records: readonly TraceRecord[], role: Role, side: Side
     return laneOf(session);
   }
 
-  function frame(record: FrameRecord): void {
+  function frame(record: FrameRecord, place: number): void {
     if (!isObject(record.frame)) return;
-    const { seq, mono } = record;
+    const { seq, mono, kind } = record;
     const lane = laneOfFrame(record, record.frame);
-    const answered = record.request === undefined ? undefined : items.get(record.request);
+    const answered = record.request === undefined ? undefined : requests.get(record.request);
     if (record.leg === legs.heard) {
-      if (record.kind === "invalid") return;
-      const kind = record.kind === "request" || record.kind === "notification" ? record.kind : "answer";
-      if (kind === "answer" && answered?.type !== "say") return;
-      const heard: Hear = { type: "hear", seq, mono, lane, kind, frame: record.frame, key: keyOf(record.frame, role) };
-      add(answered?.type === "say" ? { ...heard, answers: answered } : heard);
+      if (kind === "invalid") return;
+      const isCall = kind === "request" || kind === "notification";
+      if (!isCall && answered?.type !== "say") return;
+      const heard: Hear = {
+        ...{ type: "hear", seq, mono, place, lane, kind: isCall ? kind : "answer" },
+        ...{ key: keyOf(record.frame, role), isState: isStateUpdate(record.frame) },
+        ...(answered?.type === "say" && { answers: answered }),
+      };
+      add(heard);
+      if (kind === "request") requests.set(seq, heard);
     } else {
       if (record.redacted) redacted++;
-      const said: Say = { type: "say", seq, mono, lane, frame: record.frame };
-      if (answered?.type === "hear") said.answers = answered;
-      const noise = record.cause === undefined ? undefined : items.get(record.cause);
-      if (noise?.type === "noise") {
-        // Written with the line it was found in, which goes where the frame belongs.
-        if (noise.frames.length === 0 && noise.lane.items.at(-1) === noise) {
-          noise.lane.items.pop();
-          noise.lane = lane;
-          lane.items.push(noise);
-        }
-        noise.frames.push(said);
-        items.set(seq, said);
-      } else add(said);
+      const said: Say = {
+        type: "say",
+        seq,
+        mono,
+        place,
+        lane,
+        ...(answered?.type === "hear" && { answers: answered }),
+      };
+      if (noise !== undefined && record.cause === noise.seq) addToNoise(noise, said);
+      else if (kind === "request" || said.answers !== undefined) add(said);
+      else addToRun(record, place, lane);
+      if (kind === "request") requests.set(seq, said);
     }
     const opened = asString(asObject(record.frame["result"])["sessionId"]);
     if (opened !== undefined && last !== undefined) {
       const opening = laneOf(opened);
       // An answer names the session it opens, but updates may have come before it.
-      if (opening.items.length === 0 && opening !== last.lane) opening.opener = last;
+      if (opening.items.length === 0 && opening !== last.lane) openWith(opening);
     }
   }
 
-  /** What is no frame goes with what was said or heard last. */
-  function beside(record: BytesRecord | StderrRecord): void {
-    const { seq, mono } = record;
-    const lane = last?.lane ?? laneOf("");
-    if (record.type === "stderr") return add({ type: "stderr", seq, mono, lane, text: record.text });
-    if (record.truncated) truncated++;
-    else add({ type: "noise", seq, mono, lane, bytes: bytesOf(record), frames: [] });
+  /** Written with the line it was found in, which goes where the frame belongs. */
+  function addToNoise(line: Noise, said: Say): void {
+    if (line.frames.length === 0 && line.lane.items.at(-1) === line) {
+      line.lane.items.pop();
+      if (said.lane.opener === line) said.lane.opener = line.lane.items.at(-1);
+      line.lane = said.lane;
+      line.lane.items.push(line);
+    }
+    line.frames.push(said);
   }
 
-  for (const record of records) {
-    if (record.type === "frame" && (record.leg === legs.said || record.leg === legs.heard)) frame(record);
-    else if (record.type === "bytes" && record.leg === legs.said) beside(record);
-    else if (record.type === "stderr" && role === "agent" && side === "agent") beside(record);
-    else if (record.type === "event" && record.event === "client-left") clientLeft = true;
-    else if (record.type === "event" && record.event === "agent-exit" && role === "agent" && side === "agent") {
+  /** What is no frame goes with what was said or heard last. */
+  function beside(record: BytesRecord | StderrRecord, place: number): void {
+    const { seq, mono } = record;
+    const lane = last?.lane ?? laneOf("");
+    if (record.type === "stderr") return addToRun(record, place, lane);
+    if (record.truncated) {
+      truncated++;
+      return;
+    }
+    noise = { type: "noise", seq, mono, place, lane, frames: [] };
+    add(noise);
+  }
+
+  /** A line in which no frame was found, as is known when something else comes, is one among what was said. */
+  function settleNoise(cause: number | undefined): void {
+    if (noise === undefined || noise.frames.length > 0 || cause === noise.seq) return;
+    noise.lane.items.pop();
+    addToRun(noise, noise.place, noise.lane);
+    noise = undefined;
+  }
+
+  function take(record: TraceRecord, place: number): void {
+    const isAgent = role === "agent" && side === "agent";
+    if (record.type === "header") header ??= record;
+    else if (record.type === "dropped") missing += record.records;
+    else if (record.type === "frame" && (record.leg === legs.said || record.leg === legs.heard)) {
+      settleNoise(record.cause);
+      frame(record, place);
+    } else if ((record.type === "bytes" && record.leg === legs.said) || (record.type === "stderr" && isAgent)) {
+      settleNoise(undefined);
+      beside(record, place);
+    } else if (record.type === "event" && record.event === "client-left") clientLeft = true;
+    else if (record.type === "event" && record.event === "agent-exit" && isAgent) {
       const { code, signal } = record.details;
       exit = {
         mono: record.mono,
@@ -192,20 +270,25 @@ export function scriptOf(records: readonly TraceRecord[], role: Role, side: Side
       };
     }
   }
-  const all = new Map([...lanes.values()].map((lane) => [lane, lane.items]));
-  for (const lane of lanes.values())
-    lane.items = lane.items.filter((item, index) => counts(item, lane.items[index + 1]));
-  for (const lane of lanes.values()) lane.opener = keptOpener(lane.opener, all);
-  const header = records.find((record): record is Header => record.type === "header");
-  const { run = "", redaction } = header ?? {};
-  return { role, side, run, lanes, exit, redacted, mark: redaction?.mark ?? "", truncated };
+
+  return {
+    take,
+    end(read) {
+      settleNoise(undefined);
+      for (const lane of lanes.values()) dropPassing(lane);
+      const { run = "", redaction } = header ?? {};
+      return { role, side, run, lanes, exit, redacted, mark: redaction?.mark ?? "", truncated, missing, read };
+    },
+  };
 }
 
-/** The sides of the bridge a trace has frames of. */
-export function sidesOf(records: readonly TraceRecord[]): Set<Side> {
+/** The sides of the bridge a trace has frames of; reads no further than it must. */
+export async function sidesOf(records: AsyncIterable<TraceRecord>): Promise<Set<Side>> {
   const sides = new Set<Side>();
-  for (const record of records)
+  for await (const record of records) {
     if (record.type === "frame") sides.add(record.leg.includes("agent") ? "agent" : "client");
+    if (sides.size === 2) break;
+  }
   return sides;
 }
 
@@ -223,20 +306,6 @@ export function keyOf(frame: JsonObject, role: Role): string {
   return [frame["method"], ...kind].map(String).join(" ").trimEnd();
 }
 
-/** A notification is waited for only by what was said right after it; a state always. */
-function counts(item: Item, next: Item | undefined): boolean {
-  if (item.type !== "hear" || item.kind !== "notification") return true;
-  return isState(item) || (next !== undefined && next.type !== "hear");
-}
-
-/** True for a session's `state_update`. */
-export function isState({ frame }: Hear): boolean {
+function isStateUpdate(frame: JsonObject): boolean {
   return asObject(asObject(frame["params"])["update"])["sessionUpdate"] === "state_update";
-}
-
-/** The opener, or what comes before it in its lane when it is not waited for. */
-function keptOpener(opener: Item | undefined, all: ReadonlyMap<Lane, readonly Item[]>): Item | undefined {
-  if (opener === undefined) return undefined;
-  const before = all.get(opener.lane) ?? [];
-  return before.slice(0, before.indexOf(opener) + 1).findLast((item) => opener.lane.items.includes(item));
 }

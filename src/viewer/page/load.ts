@@ -41,5 +41,9 @@ function listen({ lines, done, failed }: Progress): void {
     events.close();
     failed(String((event as MessageEvent).data));
   });
-  events.addEventListener("error", () => failed("acp-shift trace view has ended, or cannot be reached"));
+  events.addEventListener("error", () => {
+    // Left open it would connect again, and get everything once more.
+    events.close();
+    failed("acp-shift trace view has ended, or cannot be reached");
+  });
 }

@@ -9,7 +9,7 @@ import { createSplitter } from "./splitter.ts";
 import { createTimeLine } from "./time-line.ts";
 import { createToolbar } from "./toolbar.ts";
 
-/** How often the page is brought up to date while records come, in ms. */
+/** How often the page is brought up to date at most while records come, in ms. */
 const REFRESH = 100;
 
 const panes: Record<Pane, HTMLElement> = {
@@ -59,17 +59,21 @@ function showHeader(): void {
 }
 
 let due: number | undefined;
+let pause = REFRESH;
 function refresh(): void {
   clearTimeout(due);
   due = undefined;
+  const begun = performance.now();
   model.refresh();
   page.changed("records");
+  // The longer the trace the longer this takes: most of the time is for reading on, and for the person.
+  pause = Math.max(REFRESH, 4 * (performance.now() - begun));
 }
 
 load(byId("trace", HTMLElement), {
   lines(lines) {
     for (const line of lines) model.add(line);
-    due ??= setTimeout(refresh, REFRESH);
+    due ??= setTimeout(refresh, pause);
   },
   done(live) {
     refresh();

@@ -1,0 +1,6 @@
+// Guards docs/remote.md: over a WebSocket, with the client of the SDK, the bridge is what it is on stdio. Tests from end to end run unchanged; what they
+// start is `acp-shift serve`, reached over this transport (test/fixtures/peers/over.mjs).
+process.env["TEST_TRANSPORT"] = "sdk-ws";
+await import("../e2e/conversation.test.ts");
+
+export {};
