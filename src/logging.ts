@@ -45,22 +45,21 @@ export function createLogger(settings: Pick<SettingValues, "logLevel" | "logFile
       sink(level, { event, ...withoutReserved(redact(details) as JsonObject) });
     };
 
-  return {
-    trace: log("trace"),
-    debug: log("debug"),
-    info: log("info"),
-    warn: log("warn"),
-    error: log("error"),
-  };
+  return loggerOf(log);
+}
+
+/** A logger whose every level is made by this. */
+export function loggerOf(log: (level: keyof Logger) => Log): Logger {
+  return { trace: log("trace"), debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
 }
 
 /** A logger whose every record bears these details too. */
 export function childLogger(parent: Logger, common: JsonObject): Logger {
-  const log =
-    (level: keyof Logger): Log =>
-    (event, details = {}) =>
-      parent[level](event, { ...common, ...details });
-  return { trace: log("trace"), debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+  return loggerOf(
+    (level) =>
+      (event, details = {}) =>
+        parent[level](event, { ...common, ...details }),
+  );
 }
 
 type Sink = (level: Level, record: JsonObject) => void;

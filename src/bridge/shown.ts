@@ -6,6 +6,7 @@
 import { type NotificationFrame, notification } from "../protocol/frames.ts";
 import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
+import { CHUNKS, UPSERTS } from "../protocol/upserts.ts";
 import { appendBlock } from "./messages.ts";
 
 /** The latest of one session, in the order in which things first appeared. */
@@ -40,29 +41,6 @@ interface Entry {
   missed: boolean;
 }
 
-/** Updates that patch one thing: where its id is, and the field that chunks add to. */
-const UPSERTS: Record<string, { id: string; content?: string }> = {
-  user_message: { id: "messageId", content: "content" },
-  agent_message: { id: "messageId", content: "content" },
-  agent_thought: { id: "messageId", content: "content" },
-  session_message: { id: "messageId", content: "content" },
-  tool_call_update: { id: "toolCallId", content: "content" },
-  terminal_update: { id: "terminalId" },
-  compaction_update: { id: "compactionId", content: "summary" },
-  subagent_update: { id: "sessionId" },
-};
-
-/** Updates that add to what another kind patches. */
-const CHUNKS: Record<string, string> = {
-  user_message_chunk: "user_message",
-  agent_message_chunk: "agent_message",
-  agent_thought_chunk: "agent_thought",
-  session_message_chunk: "session_message",
-  tool_call_content_chunk: "tool_call_update",
-  terminal_output_chunk: "terminal_update",
-  compaction_summary_chunk: "compaction_update",
-};
-
 /** Updates of which there is one in a session. */
 const SINGLE = new Set(["available_commands_update", "config_option_update", "session_info_update", "usage_update"]);
 
@@ -88,7 +66,7 @@ export function show(shown: Shown, params: JsonObject, away: boolean): void {
   }
   const known = shown.entries.get(key);
   const isForgotten = shown.forgotten.has(key);
-  const entry = Object.hasOwn(CHUNKS, kind) ? added(known, update, isForgotten) : patched(known, update);
+  const entry = CHUNKS.has(kind) ? added(known, update, isForgotten) : patched(known, update);
   if (entry === undefined) {
     if (away) showOnce(shown, Method.sessionUpdate, params);
     else shown.unkept = ++shown.clock;
@@ -135,8 +113,8 @@ function withOutput(update: JsonObject, output: string | undefined, change: Json
 
 /** What a chunk makes of the thing it adds to; undefined when the beginning of that is forgotten. */
 function added(known: Entry | undefined, chunk: JsonObject, isForgotten: boolean): Content | undefined {
-  const kind = CHUNKS[asString(chunk["sessionUpdate"]) ?? ""] ?? "";
-  const { id = "", content: field = "output" } = UPSERTS[kind] ?? {};
+  const kind = CHUNKS.get(asString(chunk["sessionUpdate"]) ?? "") ?? "";
+  const { id = "", content: field = "" } = UPSERTS.get(kind) ?? {};
   const before = known?.update ?? {
     sessionUpdate: kind,
     [id]: chunk[id],
@@ -181,8 +159,8 @@ function stateOf(shown: Shown): Entry | undefined {
 }
 
 function keyOf(kind: string, update: JsonObject): string | undefined {
-  const patches = CHUNKS[kind] ?? kind;
-  const id = UPSERTS[patches]?.id;
+  const patches = CHUNKS.get(kind) ?? kind;
+  const id = UPSERTS.get(patches)?.id;
   if (id !== undefined) return `${patches} ${update[id]}`;
   if (kind === "plan_update") return `plan ${asObject(update["plan"])["planId"]}`;
   if (kind === "plan_removed") return `plan ${update["planId"]}`;

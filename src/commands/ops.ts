@@ -1,5 +1,5 @@
 import type { Settings } from "../config/settings.ts";
-import type { Log, Logger } from "../logging.ts";
+import { type Logger, loggerOf } from "../logging.ts";
 import { type Watch, watch } from "../ops/connection.ts";
 import type { Endpoint } from "../ops/endpoint.ts";
 import type { Meter } from "../ops/meter.ts";
@@ -92,20 +92,11 @@ async function scraperCheck({
 }
 
 function counted(log: Logger, meter: Meter): Logger {
-  const heard = (level: keyof Logger): Log => {
-    return (event, details) => {
-      log[level](event, details);
-      if (event === "connection-refused") meter.refused(refusalIn(details));
-      else meter.noted(event);
-    };
-  };
-  return {
-    trace: heard("trace"),
-    debug: heard("debug"),
-    info: heard("info"),
-    warn: heard("warn"),
-    error: heard("error"),
-  };
+  return loggerOf((level) => (event, details) => {
+    log[level](event, details);
+    if (event === "connection-refused") meter.refused(refusalIn(details));
+    else meter.noted(event);
+  });
 }
 
 /** Why a client was refused, in one word: the option that wants it so, where there is one. */

@@ -1,4 +1,5 @@
 import { asString, isObject, type JsonObject } from "../protocol/json.ts";
+import { CHUNKS, UPSERTS } from "../protocol/upserts.ts";
 
 /** A session's updates, folded as they come in. */
 export interface Transcript {
@@ -10,29 +11,6 @@ interface Entity {
   update: JsonObject | undefined;
   chunks: JsonObject[];
 }
-
-/** Updates that patch one thing: where its id is, and which field replaces what chunks have added so far. */
-const UPSERTS: Record<string, { id: string; content?: string }> = {
-  user_message: { id: "messageId", content: "content" },
-  agent_message: { id: "messageId", content: "content" },
-  agent_thought: { id: "messageId", content: "content" },
-  session_message: { id: "messageId", content: "content" },
-  tool_call_update: { id: "toolCallId", content: "content" },
-  terminal_update: { id: "terminalId", content: "output" },
-  compaction_update: { id: "compactionId", content: "summary" },
-  subagent_update: { id: "sessionId" },
-};
-
-/** Updates that add to what another kind patches. */
-const CHUNKS: Record<string, string> = {
-  user_message_chunk: "user_message",
-  agent_message_chunk: "agent_message",
-  agent_thought_chunk: "agent_thought",
-  session_message_chunk: "session_message",
-  tool_call_content_chunk: "tool_call_update",
-  terminal_output_chunk: "terminal_update",
-  compaction_summary_chunk: "compaction_update",
-};
 
 /**
  * A transcript that keeps what a client needs to come to the same view, and no more (schema v2 `SessionUpdate`).
@@ -59,14 +37,14 @@ export function createTranscript(): Transcript {
   return {
     add(update) {
       const kind = asString(update["sessionUpdate"]) ?? "";
-      const upsert = Object.hasOwn(UPSERTS, kind) ? UPSERTS[kind] : undefined;
-      const patched = Object.hasOwn(CHUNKS, kind) ? CHUNKS[kind] : undefined;
+      const upsert = UPSERTS.get(kind);
+      const patched = CHUNKS.get(kind);
       if (upsert !== undefined) {
         const known = entity(kind, update[upsert.id]);
         known.update = known.update === undefined ? update : patch(known.update, update);
         if (upsert.content !== undefined && Object.hasOwn(update, upsert.content)) known.chunks = [];
       } else if (patched !== undefined) {
-        entity(patched, update[UPSERTS[patched]?.id ?? ""]).chunks.push(update);
+        entity(patched, update[UPSERTS.get(patched)?.id ?? ""]).chunks.push(update);
       } else {
         entity("plan_update", planIdOf(update)).update = update;
       }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import type { Event, Side } from "../bridge/events.ts";
-import type { Log, Logger } from "../logging.ts";
+import { type Logger, loggerOf } from "../logging.ts";
 import {
   type ChunkLine,
   type ChunkPattern,
@@ -510,20 +510,11 @@ export function openRecorder(options: RecorderOptions): Recorder {
       attempt(() => append("stderr", elapsed(), members({ text: secretless(text) }), undefined));
     },
     listening(log) {
-      const heard = (level: keyof Logger): Log => {
-        return (event, details = {}) => {
-          log[level](event, details);
-          // Noise is recorded as the bytes it was.
-          if (event !== "agent-noise") attempt(() => note(event, details));
-        };
-      };
-      return {
-        trace: heard("trace"),
-        debug: heard("debug"),
-        info: heard("info"),
-        warn: heard("warn"),
-        error: heard("error"),
-      };
+      return loggerOf((level) => (event, details = {}) => {
+        log[level](event, details);
+        // Noise is recorded as the bytes it was.
+        if (event !== "agent-noise") attempt(() => note(event, details));
+      });
     },
     end(status) {
       tellLoss();
