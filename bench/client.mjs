@@ -45,7 +45,11 @@ export async function connect({ command, protocol }, signal, { bytesPerSecond } 
   let flood;
   let held = [];
 
+  /** When the bytes being read came: what this client takes to read its version's frames is not the contender's. */
+  let arrived = 0;
+
   child.stdout.on("data", (chunk) => {
+    arrived = performance.now();
     readLines(chunk);
     if (bytesPerSecond === undefined) return;
     child.stdout.pause();
@@ -78,8 +82,8 @@ export async function connect({ command, protocol }, signal, { bytesPerSecond } 
 
   function count(line) {
     flood.seen++;
-    if (flood.seen === 1) flood.first = performance.now();
-    if (flood.seen === flood.count) flood.last = performance.now();
+    if (flood.seen === 1) flood.first = arrived;
+    if (flood.seen === flood.count) flood.last = arrived;
     flood.sample?.push(Buffer.from(line));
   }
 

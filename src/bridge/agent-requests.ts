@@ -3,7 +3,7 @@
  */
 import { ErrorCode, rpcError } from "../protocol/errors.ts";
 import { type ErrorFrame, failure, type RequestId, type ResultFrame, result } from "../protocol/frames.ts";
-import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
+import { asArray, asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { methodToClientV2 } from "../translate/methods.ts";
 import type { Notes } from "../translate/notes.ts";
@@ -67,8 +67,7 @@ function permission(bridge: Bridge, id: RequestId | null, params: JsonObject): v
   const asked = asObject(params["toolCall"]);
   const toolCallId = asString(asked["toolCallId"]) ?? "";
   const announced = session.toolCalls.has(toolCallId);
-  if (!announced && toolCallId !== "")
-    toolCall(bridge, session, { sessionUpdate: "tool_call_update", ...without(asked, "sessionUpdate") }, {});
+  if (!announced && toolCallId !== "") toolCall(bridge, session, { ...asked, sessionUpdate: "tool_call_update" }, {});
   const { title, fragments = false } = session.toolCalls.get(toolCallId) ?? {};
   const known = title === undefined ? { announced } : { announced, title };
   const notes: Notes = [];

@@ -3,7 +3,7 @@
  */
 import { ErrorCode, invalidParams, RequestFault, rpcError } from "../protocol/errors.ts";
 import type { RequestId } from "../protocol/frames.ts";
-import { asArray, asObject, asString, type JsonObject } from "../protocol/json.ts";
+import { asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { configOptionsToV2, setConfigOptionToV1 } from "../translate/config-options.ts";
 import { errorToV2 } from "../translate/errors.ts";
@@ -45,6 +45,7 @@ const HANDLERS: Record<string, Handler> = {
 export function clientRequest(bridge: Bridge, clientId: RequestId, method: string, params: unknown): void {
   const handler = Object.hasOwn(HANDLERS, method) ? HANDLERS[method] : undefined;
   if (handler === undefined) return forward(bridge, clientId, method, params);
+  if (method === Method.sessionPrompt && isPlainPrompt(params)) return handler(bridge, clientId, params, method);
   const schema = bridge.options.schemaV2();
   const definition = schema.definitionOf("agent", method, "params");
   // An unstable method, which the stable schema does not define.
@@ -54,6 +55,23 @@ export function clientRequest(bridge: Bridge, clientId: RequestId, method: strin
   if (conformed.dropped.length > 0)
     log(bridge, "info", "params-repaired", { method, sessionId: sessionIn(params), dropped: conformed.dropped });
   handler(bridge, clientId, asObject(conformed.value), method);
+}
+
+/** True for the params of a prompt of text with nothing in it that could be invalid: its first chunk is waited for. */
+export function isPlainPrompt(params: unknown): params is JsonObject {
+  if (!isObject(params) || typeof params["sessionId"] !== "string" || params["_meta"] !== undefined) return false;
+  const { prompt: blocks } = params;
+  return (
+    Array.isArray(blocks) &&
+    blocks.length > 0 &&
+    blocks.every(
+      (block) =>
+        isObject(block) &&
+        block["type"] === "text" &&
+        typeof block["text"] === "string" &&
+        Object.keys(block).length === 2,
+    )
+  );
 }
 
 /** Passes a request on under the agent's name for it, and its answer back. */
@@ -85,7 +103,6 @@ function logout(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
 }
 
 function sendPrompt(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
-  if (asArray(params["prompt"]).length === 0) throw invalidParams("prompt must hold at least one content block");
   const session = openSessionOf(bridge, params);
   touch(bridge, session);
   prompt(bridge, session, clientId, params);

@@ -108,11 +108,14 @@ function withClientsId(bridge: Bridge, frame: RequestFrame): Frame {
 }
 
 function ofNoSession(bridge: Bridge, frame: NotificationFrame): Frame | undefined {
-  if (!bridge.clientAway) return frame;
+  const params = asObject(frame.params);
   const isOfTheLost = frame.method === Method.cancelRequest || frame.method === Method.sessionUpdate;
-  if (!isOfTheLost) showOnce(bridge.missed, frame.method, asObject(frame.params));
+  // What a client knows to be complete already is no news to it, so that may be told twice.
+  if (frame.method === Method.elicitationComplete)
+    showOnce(bridge.missed, frame.method, params, `elicitation ${params["elicitationId"]}`);
+  else if (bridge.clientAway && !isOfTheLost) showOnce(bridge.missed, frame.method, params);
   trim(bridge.missed, sessionLimit(bridge), true);
-  return undefined;
+  return bridge.clientAway ? undefined : frame;
 }
 
 function bound(bridge: Bridge, session: Session): void {

@@ -50,6 +50,12 @@ export function updateClient(bridge: Bridge, session: Session, update: JsonObjec
   if (sent !== undefined) keepUpdate(bridge, session, sent);
 }
 
+/** As {@link updateClient}, for an update made here of what has been checked: the schema is not asked once more. */
+export function updateClientAsIs(bridge: Bridge, session: Session, update: JsonObject): void {
+  toClient(bridge, notification(Method.sessionUpdate, { sessionId: session.id, update }));
+  keepUpdate(bridge, session, update);
+}
+
 /**
  * Sends the client a session update. What the agent's frame had beside `update` is kept. An update that is not valid
  * v2 loses its bad optional parts, or is dropped with a record when a required part is bad (I3).
@@ -103,7 +109,6 @@ export function isPlainChunk(params: JsonObject): boolean {
   return (
     (params["_meta"] === undefined || isObject(params["_meta"])) &&
     CHUNKS.has(update["sessionUpdate"]) &&
-    typeof update["messageId"] === "string" &&
     isObject(content) &&
     content["type"] === "text" &&
     typeof content["text"] === "string" &&

@@ -4,8 +4,9 @@
  */
 import { ErrorCode, type RpcError, rpcError } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/json.ts";
+import { Method } from "../protocol/methods.ts";
 import { printable } from "../protocol/printable.ts";
-import { singleLine } from "../translate/errors.ts";
+import { errorToV2, singleLine } from "../translate/errors.ts";
 import { abandonPrompts } from "./downgrade/turns.ts";
 import { clearTimer, log, setTimer } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
@@ -56,7 +57,8 @@ export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"
   const working = isWorking(bridge);
   const busy = working || bridge.clientRequests.size > 0;
   const failure = exitFailure(bridge, exit, working);
-  const error = toRpcError(bridge, failure);
+  const refusal = refusalBefore(bridge, exit);
+  const error = refusal === undefined ? toRpcError(bridge, failure) : errorToV2(refusal, { method: Method.initialize });
   if (!bridge.clientLeft) {
     log(bridge, "error", "agent-exit", { ...failure.data, message: failure.message });
     if (busy || exit.code !== 0 || bridge.phase !== "ready") say(bridge, failure);
@@ -143,7 +145,7 @@ function exitFailure(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>, wor
   if (connection !== undefined)
     return {
       phase: bridge.phase !== "ready" ? "connect" : working ? "turn" : "session",
-      message: singleLine(connection),
+      message: [connection, refusalBefore(bridge, exit)?.message ?? ""].map(singleLine).filter(Boolean).join(": "),
       hint: "Check that the agent runs and listens there, and, where it asks for a token, that --token-file holds the right one.",
       data: {},
     };
@@ -162,6 +164,11 @@ function exitFailure(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>, wor
     hint: "What it said last is above; start it again to go on.",
     data,
   };
+}
+
+/** Why a connection was ended at once: whoever says no to `initialize` may not wait to be asked once more. */
+function refusalBefore({ phase, refusal }: Bridge, { connection }: NonNullable<Bridge["agentExit"]>) {
+  return phase === "initializing" && connection !== undefined ? refusal : undefined;
 }
 
 function exitStatus(bridge: Bridge, exit: NonNullable<Bridge["agentExit"]>, busy: boolean): number {

@@ -42,6 +42,11 @@ export function keep(bridge: Bridge, sessionId: string, record: SessionRecord): 
   if (bridge.options.remembers) bridge.effects.push({ type: "keep", agent: bridge.agentName, sessionId, record });
 }
 
+/** A time as the protocol writes it; what is text already stays. */
+export function timeText(bridge: Bridge, time: string | number): string {
+  return typeof time === "string" ? time : new Date(bridge.options.timeOrigin + time).toISOString();
+}
+
 /** Drops everything kept of a session. */
 export function forget(bridge: Bridge, sessionId: string): void {
   if (bridge.options.remembers) bridge.effects.push({ type: "forget", agent: bridge.agentName, sessionId });

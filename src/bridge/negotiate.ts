@@ -38,6 +38,7 @@ export function initialize(bridge: Bridge, clientId: RequestId, params: JsonObje
   }
 
   bridge.phase = "initializing";
+  bridge.refusal = undefined;
   setTimer(bridge, "handshake", bridge.options.handshakeTimeout);
   const requested = params["protocolVersion"] as number;
   bridge.clientAsksV1 = requested === 1;
@@ -56,6 +57,7 @@ export function initialize(bridge: Bridge, clientId: RequestId, params: JsonObje
     case "auto":
       return offer(bridge, initializeParamsForBoth(v2Params, bridge.options.hosts), (frame) => {
         if ("error" in frame) {
+          bridge.refusal = frame.error;
           log(bridge, "info", "initialize-retried-in-v1", { error: frame.error });
           return offerV1(bridge, clientId, v2Params);
         }
@@ -136,6 +138,7 @@ function offerV2(
   first: ResultFrame | ErrorFrame | undefined,
 ): void {
   const refusal = first !== undefined && "error" in first ? first.error : undefined;
+  bridge.refusal = refusal;
   if (refusal !== undefined) log(bridge, "info", "initialize-retried-in-v2", { error: refusal });
   const v2Params = initializeParamsToV2(params, UNKNOWN_CLIENT);
   const conformed = bridge.options.schemaV2().conform("InitializeRequest", v2Params, true);

@@ -24,6 +24,7 @@ import {
   recallIndex,
   rememberedLedger,
   replayOf,
+  timeText,
   transcribes,
 } from "./memory.ts";
 import { beginReplay, contentUpdates, endMessage, endReplay, finishReplayed } from "./messages.ts";
@@ -100,7 +101,7 @@ function remember(bridge: Bridge, session: Session, params: JsonObject): void {
   const { additionalDirectories } = params;
   session.cwd = asString(params["cwd"]) ?? session.cwd;
   bridge.index.set(session.id, {
-    updatedAt: wallClock(bridge),
+    updatedAt: bridge.now,
     ...bridge.index.get(session.id),
     sessionId: session.id,
     cwd: session.cwd,
@@ -112,7 +113,7 @@ function remember(bridge: Bridge, session: Session, params: JsonObject): void {
     type: "session",
     cwd: session.cwd,
     ...(Array.isArray(additionalDirectories) && { additionalDirectories }),
-    at: wallClock(bridge),
+    at: timeText(bridge, bridge.now),
   });
 }
 
@@ -120,12 +121,8 @@ function remember(bridge: Bridge, session: Session, params: JsonObject): void {
 export function touch(bridge: Bridge, session: Session): void {
   const entry = bridge.index.get(session.id);
   if (entry === undefined) return;
-  entry.updatedAt = wallClock(bridge);
-  keep(bridge, session.id, { type: "info", at: entry.updatedAt });
-}
-
-function wallClock(bridge: Bridge): string {
-  return new Date(bridge.options.timeOrigin + bridge.now).toISOString();
+  entry.updatedAt = bridge.now;
+  if (bridge.options.remembers) keep(bridge, session.id, { type: "info", at: timeText(bridge, bridge.now) });
 }
 
 /** `session/list`: the agent's own, or the sessions of this run and those kept from earlier ones. */
@@ -138,6 +135,7 @@ export function listSessions(bridge: Bridge, clientId: RequestId, params: JsonOb
       for (const [sessionId, entry] of bridge.index) entries.set(sessionId, { ...entries.get(sessionId), ...entry });
       const sessions = [...entries.values()]
         .filter((entry) => cwd === undefined || entry.cwd === cwd)
+        .map((entry) => ({ ...entry, updatedAt: timeText(bridge, entry.updatedAt) }))
         .sort((one, other) => other.updatedAt.localeCompare(one.updatedAt));
       answer(bridge, clientId, { sessions });
     };
@@ -467,7 +465,7 @@ function endWork(bridge: Bridge, session: Session, done: () => void): void {
     endRestoring(bridge, session);
     endMessage(session.messages);
     keepMessages(bridge, session);
-    if (bridge.index.has(session.id)) keep(bridge, session.id, { type: "closed", at: wallClock(bridge) });
+    if (bridge.index.has(session.id)) keep(bridge, session.id, { type: "closed", at: timeText(bridge, bridge.now) });
     bridge.sessions.delete(session.id);
     if (isOpen || session.messages.ledger.length > 0) bridge.ledgers.set(session.id, session.messages.ledger);
     session.closing = undefined;

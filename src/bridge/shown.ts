@@ -75,9 +75,13 @@ export function show(shown: Shown, params: JsonObject, away: boolean): void {
   put(shown, key, { ...entry, method: Method.sessionUpdate, params }, away);
 }
 
-/** Keeps a notification that a client who is away is to get once. */
-export function showOnce(shown: Shown, method: string, params: JsonObject): void {
-  put(shown, `once ${shown.clock + 1}`, { method, params, size: sizeOf(params) }, true);
+/**
+ * Keeps a notification that a client who is away is to get once.
+ *
+ * @param name of what it tells of, where it has one: then the last of that name is kept
+ */
+export function showOnce(shown: Shown, method: string, params: JsonObject, name?: string): void {
+  put(shown, name ?? `once ${shown.clock + 1}`, { method, params, size: sizeOf(params) }, true);
 }
 
 function put(shown: Shown, key: string, entry: Omit<Entry, "changed" | "missed">, away: boolean): void {

@@ -1,5 +1,6 @@
 /** What is remembered between frames, as plain data: the bridge, its sessions, turns and open requests. */
 import type { ChunkPattern, SplicedFrame } from "../protocol/chunk-pattern.ts";
+import type { RpcError } from "../protocol/errors.ts";
 import type { ErrorFrame, RequestId, ResultFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import type { ProtocolSchema } from "../protocol/schema.ts";
@@ -202,7 +203,8 @@ export interface IndexEntry {
   cwd: string;
   additionalDirectories?: unknown;
   title?: string;
-  updatedAt: string;
+  /** As it was told, or the bridge's own time in ms, of which nobody has asked for the text yet. */
+  updatedAt: string | number;
 }
 
 /** What the client gets round the text of a chunk, under this id; nothing where its frame has to be made. */
@@ -257,6 +259,8 @@ export interface Bridge {
   early: Map<string, JsonObject[]>;
   /** What the agent was told by `initialize`, to tell it again after a restart. */
   initializeParams: unknown;
+  /** What the agent said to `initialize` while it is asked once more, in another version. */
+  refusal: RpcError | undefined;
   /** Set while the agent is started afresh: called when it is there again. */
   restarting: (() => void) | undefined;
   /** Set when the agent is gone. */
@@ -309,6 +313,7 @@ export function createBridge(options: BridgeOptions): Bridge {
     sessionsOpening: 0,
     early: new Map(),
     initializeParams: undefined,
+    refusal: undefined,
     restarting: undefined,
     agentExit: undefined,
     clientLeft: false,

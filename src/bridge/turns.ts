@@ -8,10 +8,10 @@ import { Method } from "../protocol/methods.ts";
 import { promptToV1 } from "../translate/content.ts";
 import { errorToV2, isBusyError } from "../translate/errors.ts";
 import { stopReasonToV2 } from "../translate/stop-reasons.ts";
-import { clearTimer, log, setTimer, toAgent, updateClient } from "./effects.ts";
+import { clearTimer, log, setTimer, toAgent, updateClient, updateClientAsIs } from "./effects.ts";
 import { keepMessages } from "./memory.ts";
 import { endMessage, enterUserMessage } from "./messages.ts";
-import { answer, passOn, refuse, withdrawRequests } from "./requests.ts";
+import { answerAsIs, passOn, refuse, withdrawRequests } from "./requests.ts";
 import type { Bridge, HeldPrompt, Session, SessionState, ToolCallRecord, Turn, TurnEnding } from "./state.ts";
 import { endUnprompted } from "./unprompted.ts";
 
@@ -70,7 +70,7 @@ function send(bridge: Bridge, session: Session, turn: Turn): void {
     promptAnswered(bridge, session, turn, frame),
   );
   if (bridge.options.acceptWindow === 0) accept(bridge, session);
-  else if (!turn.accepted) setTimer(bridge, `accept ${session.id}`, bridge.options.acceptWindow);
+  else setTimer(bridge, `accept ${session.id}`, bridge.options.acceptWindow);
 }
 
 /** Something came from the agent for the session: a sign of life, if the agent has a prompt of it. */
@@ -99,16 +99,18 @@ export function accept(bridge: Bridge, session: Session): void {
   turn.accepted = true;
   clearTimer(bridge, `accept ${session.id}`);
   const messageId = mintId(bridge);
-  answer(bridge, turn.clientId, { messageId });
+  answerAsIs(bridge, turn.clientId, { messageId });
   enterUserMessage(session.messages, messageId, turn.content);
   keepMessages(bridge, session);
-  updateClient(bridge, session, { sessionUpdate: "user_message", messageId, content: turn.content });
+  updateClientAsIs(bridge, session, { sessionUpdate: "user_message", messageId, content: turn.content });
   reportState(bridge, session, "running");
 }
 
 /** Tells the client the session's state. */
 export function reportState(bridge: Bridge, session: Session, state: SessionState, fields: JsonObject = {}): void {
   session.state = state;
+  if (Object.keys(fields).length === 0)
+    return updateClientAsIs(bridge, session, { sessionUpdate: "state_update", state });
   updateClient(bridge, session, { sessionUpdate: "state_update", state, ...without(fields, "sessionUpdate", "state") });
 }
 
@@ -132,8 +134,7 @@ function promptFailed(bridge: Bridge, session: Session, turn: Turn, error: RpcEr
   }
   const v2Error = errorToV2(error, { method: Method.sessionPrompt, sessionId: session.id });
   if (!turn.accepted) {
-    clearTimer(bridge, `accept ${session.id}`);
-    session.turn = undefined;
+    leaveTurn(bridge, session);
     refuse(bridge, turn.clientId, v2Error);
     afterTurn(bridge, session);
     return;
@@ -180,8 +181,7 @@ export function isQuiet(bridge: Bridge, session: Session, timer: string, ms: num
 export function endTurn(bridge: Bridge, session: Session, ending: TurnEnding): void {
   if (session.turn === undefined) return;
   accept(bridge, session);
-  for (const name of ["settle", "cancel", "retry", "stall"]) clearTimer(bridge, `${name} ${session.id}`);
-  session.turn = undefined;
+  leaveTurn(bridge, session);
   if (ending.outcome === "failed") endToolCalls(bridge, session, "failed");
   if (ending.outcome === "cancelled") endToolCalls(bridge, session, "cancelled");
   if (ending.outcome === "stopped") endToolCalls(bridge, session, "failed", ({ refused }) => refused === true);
@@ -190,6 +190,12 @@ export function endTurn(bridge: Bridge, session: Session, ending: TurnEnding): v
   session.diffs.clear();
   reportState(bridge, session, "idle", idleFields(bridge, ending));
   afterTurn(bridge, session);
+}
+
+/** The session has no turn any more, and nothing is waited for in it. */
+function leaveTurn(bridge: Bridge, session: Session): void {
+  for (const name of ["accept", "settle", "cancel", "retry", "stall"]) clearTimer(bridge, `${name} ${session.id}`);
+  session.turn = undefined;
 }
 
 /** What the idle says beside its state. A part that cannot be written must not cost the client the idle. */
@@ -279,8 +285,7 @@ function isRefused(turn: Turn): boolean {
 }
 
 function dropRefused(bridge: Bridge, session: Session, turn: Turn): void {
-  for (const name of ["retry", "stall"]) clearTimer(bridge, `${name} ${session.id}`);
-  session.turn = undefined;
+  leaveTurn(bridge, session);
   refuseUnsent(bridge, turn);
   afterTurn(bridge, session);
 }

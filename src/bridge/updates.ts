@@ -6,14 +6,13 @@ import { availableCommandsToV2 } from "../translate/commands.ts";
 import { configOptionsToV2, withCurrentMode } from "../translate/config-options.ts";
 import { chunkToV2, contentBlockToV2 } from "../translate/content.ts";
 import type { Notes } from "../translate/notes.ts";
-import { resolvePath } from "../translate/paths.ts";
 import { planToV2 } from "../translate/plans.ts";
 import { displayTerminalsToV2, terminalsReferred } from "../translate/terminals.ts";
 import { editsFragments, toolCallTitle, toolCallToV2 } from "../translate/tool-calls.ts";
 import { updateToV2 } from "../translate/updates.ts";
 import { keepEarly, readUpdate } from "./early.ts";
 import { log, logNotes, updateClient } from "./effects.ts";
-import { keep, keepMessages } from "./memory.ts";
+import { keep, keepMessages, timeText } from "./memory.ts";
 import {
   absorbEcho,
   contentUpdates,
@@ -192,7 +191,7 @@ export function toolCall(bridge: Bridge, session: Session, update: JsonObject, p
   const status = asString(v2["status"]);
   const isFinal = known !== undefined && isFinalStatus(known.status) && !known.guessed;
   if (update["sessionUpdate"] === "tool_call" && isFinal && !isFinalStatus(status)) delete v2["status"];
-  if (known === undefined && !asString(v2["title"])) v2["title"] = toolCallTitle(v2);
+  if (known === undefined) v2["title"] = toolCallTitle(v2);
 
   rememberToolCall(session, toolCallId, v2, { terminal: terminals.shown, fragments });
   updateClient(bridge, session, v2, params);
@@ -255,7 +254,7 @@ function announceTerminals(bridge: Bridge, session: Session, update: JsonObject)
 function announceTerminal(bridge: Bridge, session: Session, terminalId: string): void {
   if (session.terminals.has(terminalId)) return;
   session.terminals.add(terminalId);
-  updateClient(bridge, session, { sessionUpdate: "terminal_update", terminalId, cwd: resolvePath(session.cwd, ".") });
+  updateClient(bridge, session, { sessionUpdate: "terminal_update", terminalId, cwd: session.cwd });
 }
 
 /** Any change of modes, models or options is one full list in v2 (docs/mapping.md §8). */
@@ -277,7 +276,7 @@ function rememberInfo(bridge: Bridge, session: Session, update: JsonObject): voi
   if (title === null) delete entry.title;
   entry.updatedAt = asString(update["updatedAt"]) ?? entry.updatedAt;
   const named = typeof title === "string" || title === null ? { title } : {};
-  keep(bridge, session.id, { type: "info", ...named, at: entry.updatedAt });
+  keep(bridge, session.id, { type: "info", ...named, at: timeText(bridge, entry.updatedAt) });
 }
 
 /** The commands of the last `available_commands_update` among updates that came early; undefined when there is none. */

@@ -51,8 +51,9 @@ export async function run(settings: Settings, agent: AgentSource, log: Logger): 
   const started = startAgentAhead((handlers) => agent.start(ladder, handlers));
   const { startShell } = await import("./shell.ts");
   const { setFlagsFromString } = await import("node:v8");
-  // Nearly all of what comes is gone at once: space for more of it would only be memory that stays ours after a flood.
-  setFlagsFromString("--semi-space-growth-factor=1");
+  // Nearly all of what comes is gone at once: space for more of it would only be memory that stays ours after a flood. A trace
+  // leaves more behind, and is to cost little time before it costs little memory.
+  if (recorder === undefined) setFlagsFromString("--semi-space-growth-factor=1");
   shell = startShell({
     settings,
     agent,

@@ -6,12 +6,13 @@ import type { Effect, Event, Side } from "../bridge/events.ts";
 import { isWorking } from "../bridge/failures.ts";
 import { canLinger, canMove } from "../bridge/linger.ts";
 import { transcribes } from "../bridge/memory.ts";
-import { type AgentBehaviour, createBridge } from "../bridge/state.ts";
+import { type AgentBehaviour, type BridgeOptions, createBridge } from "../bridge/state.ts";
 import { applyProfile, findProfile, loadProfiles, type Profile } from "../config/profiles.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Logger } from "../logging.ts";
 import type { Observer } from "../ops/observer.ts";
 import { ErrorCode, RequestFault, type RpcError, rpcError } from "../protocol/errors.ts";
+import { printExact } from "../protocol/exact.ts";
 import { type Frame, failure } from "../protocol/frames.ts";
 import { asObject, asString, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
@@ -32,6 +33,7 @@ import { createTail } from "../transport/tail.ts";
 import { within } from "../transport/within.ts";
 import type { AgentSource } from "./agent.ts";
 import { pathsOf } from "./paths.ts";
+import { rehearse } from "./rehearsal.ts";
 import { loadSchema } from "./schemas.ts";
 
 /** Two streams, or the two ends of one; whoever opened them destroys that, or the output, once they are released. */
@@ -166,8 +168,9 @@ export function startShell(options: ShellOptions): Shell {
   let agentOutput: Output;
   let ahead = options.started;
   runAgent();
-  // An agent takes its time to start: enough to read what its first answer needs.
+  // An agent takes its time to start: enough to read what its first answer needs, and to be ready for the first prompt.
   setImmediate(readAhead);
+  setImmediate(rehearseOnce, bridge.options);
 
   function runAgent(): void {
     const splitter = createLineSplitter(settings.maxFrame);
@@ -229,9 +232,26 @@ export function startShell(options: ShellOptions): Shell {
     if (event.type === "frame" || event.type === "chunk") lastFrame = performance.now();
     recorder?.event(event, now, source);
     observer?.event(event);
-    for (const effect of step(bridge, event, now)) perform(effect);
+    const effects = step(bridge, event, now);
+    for (const effect of effects) perform(effect);
+    clientOutput.offer();
+    agentOutput.offer();
+    // That takes its time, which nobody who waits for a frame should wait for.
+    for (const effect of effects) if (!finishing) keepTime(effect);
     recorder?.settled();
     observer?.settled();
+  }
+
+  function keepTime(effect: Effect): void {
+    if (effect.type !== "timer" && effect.type !== "clear-timer") return;
+    clearTimeout(timers.get(effect.name));
+    timers.delete(effect.name);
+    if (effect.type === "clear-timer") return;
+    const ring = () => {
+      timers.delete(effect.name);
+      dispatch({ type: "timer", name: effect.name });
+    };
+    timers.set(effect.name, setTimeout(ring, effect.ms));
   }
 
   function outputOf(side: Side): Output {
@@ -254,7 +274,7 @@ export function startShell(options: ShellOptions): Shell {
   }
 
   function write(to: Side, frame: Frame): void {
-    const text = JSON.stringify(frame);
+    const text = printExact(frame);
     const pieces = abridged?.restore(text);
     if (pieces === undefined) outputOf(to).write(text);
     else outputOf(to).join(pieces);
@@ -280,18 +300,7 @@ export function startShell(options: ShellOptions): Shell {
         break;
       }
       case "timer":
-        clearTimeout(timers.get(effect.name));
-        timers.set(
-          effect.name,
-          setTimeout(() => {
-            timers.delete(effect.name);
-            dispatch({ type: "timer", name: effect.name });
-          }, effect.ms),
-        );
-        break;
       case "clear-timer":
-        clearTimeout(timers.get(effect.name));
-        timers.delete(effect.name);
         break;
       case "log":
         log[effect.level](effect.event, effect.details);
@@ -614,7 +623,7 @@ export function startShell(options: ShellOptions): Shell {
 }
 
 /** Stands in for the output to a client that is not there: the core sends it nothing. */
-const NOBODY: Output = { write() {}, join() {}, splice() {}, full: false, flush: () => Promise.resolve() };
+const NOBODY: Output = { write() {}, join() {}, splice() {}, offer() {}, full: false, flush: () => Promise.resolve() };
 
 /** The session a client's frame asks to have, in either version; undefined for any other frame. */
 function sessionResumed(frame: unknown): string | undefined {
@@ -639,6 +648,13 @@ function readAhead(): void {
   loadSchema("v1/schema.json");
   loadSchema("v2/schema.json");
   shippedProfiles();
+}
+
+let rehearsed = false;
+
+function rehearseOnce(options: BridgeOptions): void {
+  if (!rehearsed) rehearse(options);
+  rehearsed = true;
 }
 
 let profiles: readonly Profile[] | undefined;

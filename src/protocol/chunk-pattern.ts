@@ -2,6 +2,7 @@
  * Most traffic is chunks of text that differ in nothing but the text. What two such lines have in common is learned once, by
  * parsing; from then on a line of the same pattern is known by its bytes, and never parsed.
  */
+import { parseExact, printExact } from "./exact.ts";
 import { asObject, asString, isObject, type JsonObject } from "./json.ts";
 import { Method } from "./methods.ts";
 
@@ -112,7 +113,7 @@ export function withText(frame: JsonObject, text: string): JsonObject {
 
 /** How a frame with a chunk of text is written, taken apart round its text; undefined when that cannot be told. */
 export function takeApart(frame: object): SplicedFrame | undefined {
-  const [before, after, ...others] = JSON.stringify(withText({ ...frame }, TEXT)).split(TEXT);
+  const [before, after, ...others] = printExact(withText({ ...frame }, TEXT)).split(TEXT);
   if (before === undefined || after === undefined || others.length > 0) return undefined;
   return { before: encoder.encode(before), after: encoder.encode(after) };
 }
@@ -132,7 +133,7 @@ function kindOf(frame: JsonObject): ChunkKind | undefined {
 
 function parse(bytes: Uint8Array): JsonObject {
   try {
-    return asObject(JSON.parse(new TextDecoder().decode(bytes)));
+    return asObject(parseExact(new TextDecoder().decode(bytes)));
   } catch {
     return {};
   }

@@ -18,8 +18,13 @@ const MAX_STREAMS = 1024;
  * Streamable HTTP: POST brings a message of the client's, of which the first is `initialize` and is answered in the response;
  * GET opens the stream of a connection or of one of its sessions; DELETE ends the connection. What is returned handles one
  * request, whose right to be here has been checked.
+ *
+ * @param onKnown told of a request that belongs to a connection, or has begun one: only then its sender is known
  */
-export function createHttpEndpoint(reception: Reception): (request: IncomingMessage, response: ServerResponse) => void {
+export function createHttpEndpoint(
+  reception: Reception,
+  onKnown: (request: IncomingMessage) => void,
+): (request: IncomingMessage, response: ServerResponse) => void {
   const { gate, log, maxFrame } = reception;
   const connections = new Map<string, HttpConnection>();
 
@@ -32,7 +37,7 @@ export function createHttpEndpoint(reception: Reception): (request: IncomingMess
       case "DELETE": {
         const connection = connectionOf(request, response);
         if (connection === undefined) return;
-        connection.stream.emit("goodbye");
+        // It may come back: clients delete a connection also when one of its streams broke.
         connection.leave();
         return void response.writeHead(202).end();
       }
@@ -50,7 +55,7 @@ export function createHttpEndpoint(reception: Reception): (request: IncomingMess
     if (body === undefined) {
       log.warn("frame-too-large", { from: "client", peer: peerOf(request.socket) });
       const reason = `a message exceeds --max-frame (${maxFrame} bytes)`;
-      return answer(response.setHeader("connection", "close"), { status: 413, reason });
+      return answer(response, { status: 413, reason });
     }
     const message = parseJson(body.toString());
     if (Array.isArray(message)) {
@@ -80,6 +85,7 @@ export function createHttpEndpoint(reception: Reception): (request: IncomingMess
       log.warn("connection-refused", { transport: "http", peer, reason: gate.full });
       return answer(response.setHeader("retry-after", "5"), { status: 503, reason: gate.full });
     }
+    onKnown(request);
     const name = randomUUID();
     const connection = createHttpConnection({
       initialize: {
@@ -128,6 +134,8 @@ export function createHttpEndpoint(reception: Reception): (request: IncomingMess
   }
 
   return (request, response) => {
+    // Before its body, which may take long.
+    if (connections.get(String(request.headers[CONNECTION_ID]))?.over === false) onKnown(request);
     handle(request, response).catch((error: unknown) => {
       log.warn("request-broken", { message: error instanceof Error ? error.message : String(error) });
       response.destroy();
@@ -135,9 +143,11 @@ export function createHttpEndpoint(reception: Reception): (request: IncomingMess
   };
 }
 
-/** The body of a request; undefined when it is longer than allowed. What is too much is read, but not kept. */
+/**
+ * The body of a request; undefined when it is longer than allowed. What is too much is read, but not kept: who is still
+ * sending when the answer comes and the connection ends may never see it.
+ */
 async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
-  if (Number(request.headers["content-length"] ?? 0) > limit) return void request.resume();
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of request) {

@@ -42,8 +42,9 @@ export async function listenOnWeb(
     hosts: [address.host, ...options.allowHost].map((host) => host.toLowerCase()),
     origins: options.allowOrigin.map((origin) => origin.toLowerCase().replace(/\/$/, "")),
   };
-  const endpoint = createHttpEndpoint(reception);
   const inQueue = new Map<string, () => void>();
+  const leaveQueue = ({ socket }: IncomingMessage) => inQueue.get(peerOf(socket))?.();
+  const endpoint = createHttpEndpoint(reception, leaveQueue);
   const server: Server = address.secure ? secureServer(options, reception.handshakeLimit) : createServer();
   const webSockets = new WebSocketServer({
     noServer: true,
@@ -56,24 +57,24 @@ export async function listenOnWeb(
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
     const key = peerOf(socket);
-    const leaveQueue = gate.wait((reason) => {
+    const leave = gate.wait((reason) => {
       // Clients open connections to spare; whoever is refused anything hears of it in an answer.
       log.debug("connection-dropped", { peer: key, reason });
       socket.destroy();
     });
-    inQueue.set(key, leaveQueue);
+    inQueue.set(key, leave);
     socket.on("close", () => {
-      leaveQueue();
+      leave();
       inQueue.delete(key);
     });
   });
 
-  /** Why the request is refused, which is logged; one that passes need not wait any more. */
+  /** Why the request is refused, which is logged. */
   function judge(request: IncomingMessage): Refusal | undefined {
     const refusal = refusalOf(request, policy);
-    const peer = peerOf(request.socket);
-    if (refusal === undefined) inQueue.get(peer)?.();
-    else log.warn("connection-refused", { transport: "http", peer, ...refusal, host: hostName(request.headers.host) });
+    if (refusal === undefined) return undefined;
+    const [peer, host] = [peerOf(request.socket), hostName(request.headers.host)];
+    log.warn("connection-refused", { transport: "http", peer, ...refusal, host });
     return refusal;
   }
 
@@ -102,6 +103,8 @@ export async function listenOnWeb(
     socket.on("error", () => {});
     const refusal = judge(request);
     if (refusal !== undefined) return refuseUpgrade(socket, refusal);
+    // It waits again as a WebSocket, for its first message.
+    leaveQueue(request);
     webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const stream = webSocketLines(webSocket);
       admit({ stream, transport: "ws", peer: peerOf(request.socket) }, reception, undefined);

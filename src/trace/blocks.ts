@@ -16,8 +16,8 @@ export interface Draft {
   overwrite(bytes: Uint8Array): void;
   /** Begins it again, in the same room. */
   again(): void;
-  /** Its last so many bytes; what they are changes once the record was written to the disk. */
-  last(bytes: number): Uint8Array;
+  /** Whether its last so many bytes pass. */
+  passes(bytes: number, look: (bytes: Uint8Array, start: number, end: number) => boolean): boolean;
 }
 
 /** Records gathered in blocks. */
@@ -37,7 +37,8 @@ export interface Blocks extends Draft {
   reuse(block: Buffer): void;
 }
 
-const SPARE_BLOCKS = 4;
+/** How many blocks are kept to be used again: new memory costs more than all that is written to it. */
+const SPARE_BLOCKS = 64;
 
 /**
  * Gathers records as bytes, in blocks of `size` bytes. Strings put together first would have to be made flat and encoded
@@ -74,7 +75,10 @@ export function createBlocks(size: number): Blocks {
     part(bytes, from, to) {
       // For a few bytes the loop is quicker than a view of them.
       if (to - from > 100) return this.bytes(bytes.subarray(from, to));
-      for (let index = from; index < to; index++) block[end++] = bytes[index] ?? 0;
+      const into = block;
+      let at = end;
+      for (let index = from; index < to; index++) into[at++] = bytes[index] ?? 0;
+      end = at;
     },
     byte(byte) {
       block[end++] = byte;
@@ -90,7 +94,7 @@ export function createBlocks(size: number): Blocks {
     again() {
       end = used;
     },
-    last: (bytes) => block.subarray(end - bytes, end),
+    passes: (bytes, look) => look(block, end - bytes, end),
     keep() {
       used = end;
     },

@@ -10,15 +10,15 @@ import {
   readdirSync,
   statSync,
   unlink,
-  write,
+  writev,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { UsageError } from "../config/usage-error.ts";
 
 /** An open file of a trace. */
 export interface Part {
-  /** Writes the bytes from `offset` on, or as many as the system takes; tells how many. */
-  write(bytes: Uint8Array, offset: number, done: (error: Error | null, written: number) => void): void;
+  /** Writes the bytes of all of these, one after another, or as many as the system takes; tells how many. */
+  write(pieces: readonly Uint8Array[], done: (error: Error | null, written: number) => void): void;
   close(done: () => void): void;
 }
 
@@ -134,7 +134,7 @@ function laterParts(path: string): LaterParts {
 
 function partOf(descriptor: number): Part {
   return {
-    write: (bytes, offset, done) => write(descriptor, bytes, offset, bytes.length - offset, null, done),
+    write: (pieces, done) => writev(descriptor, pieces, done),
     close: (done) => close(descriptor, () => done()),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Four characters of every spelling that src/redact.ts or src/trace/secrets.ts acts on, whatever its case: those of it
- * that are rarest in what agents say. `?` stands for any character.
+ * Four characters of every spelling that src/redact.ts or src/trace/secrets.ts acts on, in lower case: those of it that are
+ * rarest in what agents say. `?` stands for any character.
  */
 const FRAGMENTS: readonly string[] = [
   ...["oken", "secr", "sswd", "sswo", "sphr", "izat", "okie", "tial", "bear"],
@@ -16,52 +16,86 @@ const FRAGMENTS: readonly string[] = [
 /** Stands before the host of a URL that names a user. */
 const AT = "@";
 
-const BITS = 5;
-const CLASSES = 2 ** BITS;
-const MASK = CLASSES ** 3 - 1;
-const OTHER = 0;
+const ANYTHING = "?".charCodeAt(0);
+const CAPITAL_A = 0x41;
+const CAPITAL_Z = 0x5a;
+/** What a small letter has more than its capital. */
+const SMALL = 0x20;
 
-/** The class of each byte: the characters of the fragments have one each, upper and lower case together, all others one. */
-const classes = new Uint8Array(256);
-[...new Set(FRAGMENTS.join("") + AT)]
-  .filter((character) => character !== "?")
-  .forEach((character, index) => {
-    classes[character.charCodeAt(0)] = index + 1;
-    classes[character.toUpperCase().charCodeAt(0)] = index + 1;
-  });
+/**
+ * Of each two bytes in a row, bits for the fragments they can be the beginning of, and in the other half bits for those that
+ * they can go on. Read two bytes at a time a fragment is seen as its first two and its last two, or as its first, with
+ * anything before it, and the two after that: which of them is another set of bits.
+ */
+const pairs = new Uint32Array(2 ** 16);
+const HALF = 16;
+const SETS = 7;
+/** Set of everything that comes before, for what is suspicious by itself. */
+const ALONE = 1 << (2 * SETS);
+const ANY = [...Array(256).keys()];
 
-/** One bit for each sequence of three classes, set when it is worth a closer look: small enough to stay in a fast cache. */
-const suspicious = new Uint32Array((MASK + 1) / 32);
-for (const fragment of FRAGMENTS) {
-  suspect(fragment.slice(0, 3));
-  suspect(fragment.slice(1));
+pairs.fill(ALONE);
+for (const [index, fragment] of FRAGMENTS.entries()) {
+  const [first, second, third, fourth] = [...fragment].map(spellings);
+  const set = index % SETS;
+  mark(first, second, 1 << set);
+  mark(third, fourth, 1 << (set + HALF));
+  mark(ANY, first, 1 << (set + SETS));
+  mark(second, third, 1 << (set + SETS + HALF));
 }
-for (const three of [`${AT}??`, `?${AT}?`, `??${AT}`]) suspect(three);
+mark(spellings(AT), ANY, ALONE << HALF);
+mark(ANY, spellings(AT), ALONE << HALF);
 
-function suspect(three: string): void {
-  let sequences = [0];
-  for (const character of three) {
-    const all = character === "?" ? [...Array(CLASSES).keys()] : [classes[character.charCodeAt(0)] ?? OTHER];
-    sequences = sequences.flatMap((before) => all.map((next) => (before << BITS) | next));
-  }
-  for (const sequence of sequences)
-    suspicious[sequence >> 5] = (suspicious[sequence >> 5] ?? 0) | (1 << (sequence & 31));
+function spellings(character: string): number[] {
+  if (character === "?") return ANY;
+  return [character, character.toUpperCase()].map((spelling) => spelling.charCodeAt(0));
+}
+
+function mark(firsts: number[] = [], seconds: number[] = [], bits: number): void {
+  for (const first of firsts)
+    for (const second of seconds) pairs[first | (second << 8)] = (pairs[first | (second << 8)] ?? 0) | bits;
 }
 
 /**
  * A first look for secrets at bytes of JSON text, those from `start` to `end`, for a fraction of what the expressions for them cost: true when
  * there is nothing in it that could be one; false for little that is harmless.
- *
- * Of each fragment of four it needs to see three characters in a row, so that it takes two steps at once.
  */
 export function looksHarmless(bytes: Uint8Array, start = 0, end = bytes.length): boolean {
-  let position = start + ((end - start) % 2);
-  let three = position === start ? OTHER : (classes[bytes[start] ?? 0] ?? OTHER);
+  let before = ALONE;
+  let position = start;
+  // Four bytes at once, as far as they go: this is most of what a record of a frame costs.
+  for (; position + 3 < end; position += 4) {
+    const first = pairs[(bytes[position] ?? 0) | ((bytes[position + 1] ?? 0) << 8)] ?? 0;
+    const second = pairs[(bytes[position + 2] ?? 0) | ((bytes[position + 3] ?? 0) << 8)] ?? 0;
+    const seen = (before & (first >>> HALF)) | (first & (second >>> HALF));
+    if (seen !== 0 && isSuspicious(bytes, position - 2, position + 4)) return false;
+    before = second;
+  }
   for (; position < end; position += 2) {
-    const first = classes[bytes[position] ?? 0] ?? OTHER;
-    const second = classes[bytes[position + 1] ?? 0] ?? OTHER;
-    three = ((three << (2 * BITS)) | (first << BITS) | second) & MASK;
-    if ((((suspicious[three >> 5] ?? 0) >>> (three & 31)) & 1) === 1) return false;
+    const last = pairs[(bytes[position] ?? 0) | ((bytes[position + 1] ?? 0) << 8)] ?? 0;
+    if ((before & (last >>> HALF)) !== 0 && isSuspicious(bytes, position - 2, position + 2)) return false;
+    before = last;
   }
   return true;
+}
+
+/** By their first bytes. */
+const beginningWith = ANY.map((byte) => [...FRAGMENTS, `${AT}???`].filter((one) => isByte(one.charCodeAt(0), byte)));
+
+/** Whether a fragment begins at one of these bytes. */
+function isSuspicious(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++)
+    for (const fragment of beginningWith[bytes[at] ?? 0] ?? []) if (isAt(fragment, bytes, at)) return true;
+  return false;
+}
+
+function isAt(fragment: string, bytes: Uint8Array, at: number): boolean {
+  for (let index = 1; index < fragment.length; index++)
+    if (!isByte(fragment.charCodeAt(index), bytes[at + index] ?? 0)) return false;
+  return true;
+}
+
+function isByte(character: number, byte: number): boolean {
+  if (character === ANYTHING || character === byte) return true;
+  return byte >= CAPITAL_A && byte <= CAPITAL_Z && character === (byte | SMALL);
 }

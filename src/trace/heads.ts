@@ -1,4 +1,4 @@
-/** The beginning of a frame's record, up to the frame. */
+/** What the beginning of a frame's record says. */
 export interface HeadFields {
   seq: number;
   /** `,"time":"…","mono":…` up to the point. */
@@ -38,8 +38,10 @@ const ZERO = 0x30;
  * written over the last one's: this is what makes recording a chunk cheap.
  *
  * The bytes returned are good until the next call.
+ *
+ * @param opening with what all of the frames begin
  */
-export function createHeads(): (fields: HeadFields) => Buffer {
+export function createHeads(opening: Uint8Array = new Uint8Array()): (fields: HeadFields) => Buffer {
   let head: Head | undefined;
   return (fields) => {
     const { seq, clock, thousandths, cause, about, bytes } = fields;
@@ -51,7 +53,7 @@ export function createHeads(): (fields: HeadFields) => Buffer {
       head.cause.count !== digitsOf(cause) ||
       head.length.count !== digitsOf(bytes)
     )
-      head = build(fields);
+      head = build(fields, opening);
     else if (head.clock !== clock) {
       head.bytes.set(clock, head.clockAt);
       head.clock = clock;
@@ -65,14 +67,21 @@ export function createHeads(): (fields: HeadFields) => Buffer {
   };
 }
 
-function build({ seq, clock, cause, about, bytes }: HeadFields): Head {
+function build({ seq, clock, cause, about, bytes }: HeadFields, opening: Uint8Array): Head {
   const start = `{"type":"frame","seq":${seq}`;
   const clockAt = start.length;
   const due = cause === undefined ? "" : `,"cause":${cause}`;
   const size = `,"bytes":${bytes}`;
   const thousandthsEnd = clockAt + clock.length + 3;
   return {
-    bytes: Buffer.concat([Buffer.from(start), clock, Buffer.from(`000${due}`), about, Buffer.from(`${size},"frame":`)]),
+    bytes: Buffer.concat([
+      Buffer.from(start),
+      clock,
+      Buffer.from(`000${due}`),
+      about,
+      Buffer.from(`${size},"frame":`),
+      opening,
+    ]),
     about,
     clock,
     clockAt,

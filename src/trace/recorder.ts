@@ -10,21 +10,32 @@ import {
   lineOf,
   type SplicedFrame,
 } from "../protocol/chunk-pattern.ts";
+import { parseExact, printExact } from "../protocol/exact.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { mask } from "../redact.ts";
 import { newRunId, openTraceFile } from "./files.ts";
 import { looksHarmless } from "./first-look.ts";
-import type { FrameRecord, Header, Leg } from "./format.ts";
+import type { Header } from "./format.ts";
 import { createHeads, type HeadFields } from "./heads.ts";
+import {
+  type Description,
+  describe,
+  INVALID,
+  type LegState,
+  members,
+  newLegs,
+  type Subject,
+  subjectOf,
+} from "./legs.ts";
 import { type Cause, madeOf } from "./made.ts";
 import { noteKind } from "./notes.ts";
-import { holdsSecrets, REPLACED, redactFrame, redactText, redactValue } from "./secrets.ts";
+import { REPLACED, redactFrame, redactText, redactValue } from "./secrets.ts";
 import { createTraceWriter } from "./writer.ts";
 
 /**
  * Records one run (docs/trace.md): told by the shell of everything that passes, in order. None of its functions throws or
- * waits.
+ * waits. What it is told of it may record later: frames and bytes must not change any more (a `ChunkLine` may).
  */
 export interface Recorder {
   /** Names the run; random. */
@@ -79,35 +90,16 @@ export interface RecorderOptions {
 /** How long the end of a run waits for the disk, in ms. */
 const END_PATIENCE = 2000;
 
-/** Of how many sessions a leg remembers what it said last. */
-const SESSIONS_REMEMBERED = 1000;
+/** How much of what has passed waits until it is recorded, in bytes. */
+const MOST_PASSED = 64 * 1024;
 
-/** A request that has no answer yet. */
-interface Asked {
-  seq: number;
-  method: string;
-  session: string | undefined;
-}
-
-/** A leg, and what is remembered of it. */
-interface LegState {
-  name: Leg;
-  /** Requests on it that have no answer yet, by id. */
-  asked: Map<unknown, Asked>;
-  /** What was said last of a notification of each session. */
-  notified: Map<string | undefined, Subject>;
-}
-
-/** What a record says of its frame. */
-interface Subject {
-  method: string | undefined;
-  /** Whether it has to be looked at for secrets however harmless it looks. */
-  suspect: boolean;
-  about: Buffer;
-  /** The message whose chunk was told of last. */
-  message?: unknown;
-  head: ReturnType<typeof createHeads>;
-}
+/** What passes all the time, as it is told. */
+type Passed = { now: number } & (
+  | { what: "event"; event: Event; source: number | undefined }
+  | { what: "sent"; to: Side; value: unknown; text: string }
+  | { what: "spliced"; to: Side; chunk: ChunkLine; round: SplicedFrame }
+  | { what: "forwarded"; to: Side; line: Uint8Array }
+);
 
 /** What is known of frames that are the same but for a text, each between the same bytes. */
 interface KnownRound {
@@ -116,14 +108,9 @@ interface KnownRound {
   harmless: boolean;
   /** The message the frames are chunks of. */
   message: unknown;
-}
-
-/** What is told of a frame beside its text. */
-interface Description {
-  kind: FrameRecord["kind"];
-  method: string | undefined;
-  session: string | undefined;
-  request: number | undefined;
+  /** The beginning of a record up to the text, and what stands behind it. */
+  head: ReturnType<typeof createHeads>;
+  rest: Uint8Array;
 }
 
 /**
@@ -144,6 +131,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
     destination,
     limit: options.limit,
     header: (part) => JSON.stringify({ ...header, part }),
+    onExpected: rest,
     onFault: (error) => options.onFault(path, error),
   });
   const { record } = writer;
@@ -159,12 +147,21 @@ export function openRecorder(options: RecorderOptions): Recorder {
   let causing = INVALID;
   let described = INVALID;
   let subject: Subject | undefined;
-  const fromClient = newLeg("client-bridge");
-  const toClient = newLeg("bridge-client");
-  const fromAgent = newLeg("agent-bridge");
-  const toAgent = newLeg("bridge-agent");
+  const [fromClient, toClient] = newLegs("client-bridge", "bridge-client");
+  const [fromAgent, toAgent] = newLegs("agent-bridge", "bridge-agent");
   const legFrom = (side: Side) => (side === "client" ? fromClient : fromAgent);
   const legTo = (side: Side) => (side === "client" ? toClient : toAgent);
+
+  /** What has passed and is not recorded yet, in order. */
+  let passed: Passed[] = [];
+  let passedBytes = 0;
+  /** Whether all that the last event brought about has passed. */
+  let isSettled = true;
+  /** The event's chunk. */
+  let heard: ChunkLine | undefined;
+  /** The chunk whose text was looked through for secrets last, and what came of it. */
+  let looked: ChunkLine | undefined;
+  let isTextHarmless = false;
 
   const knownRounds = new WeakMap<SplicedFrame, KnownRound>();
 
@@ -172,6 +169,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
   /** Wall and monotonic time of that millisecond, as members up to the point; as text and as bytes. */
   let clock = "";
   let clockBytes = Buffer.alloc(0);
+  const fields: HeadFields = { seq: 0, clock: clockBytes, thousandths: 0, cause, about: clockBytes, bytes: 0 };
 
   /** Sets the clock; the microseconds beyond it. */
   function setClock(now: number): number {
@@ -186,22 +184,22 @@ export function openRecorder(options: RecorderOptions): Recorder {
   }
 
   /** Records what was dropped, in its place. */
-  function tellLoss(): void {
+  function tellLoss(now: number): void {
     const loss = writer.takeLoss();
     if (loss === undefined) return;
     dropped += loss.records;
-    append("dropped", elapsed(), members({ ...loss }), undefined);
+    append("dropped", now, members({ ...loss }), undefined);
   }
 
   /** The number of the next record. */
-  function next(): number {
-    tellLoss();
+  function next(now: number): number {
+    tellLoss(now);
     return ++sequence;
   }
 
   /** Records anything but a frame; `rest` are its own members, each after a comma. */
   function append(type: string, now: number, rest: string, due: number | undefined): void {
-    const seq = next();
+    const seq = next(now);
     const thousandths = String(setClock(now)).padStart(3, "0");
     const caused = due === undefined ? "" : `,"cause":${due}`;
     const line = `{"type":"${type}","seq":${seq}${clock}${thousandths}${caused}${rest}}`;
@@ -210,34 +208,15 @@ export function openRecorder(options: RecorderOptions): Recorder {
     writer.commit();
   }
 
-  /** The leg whose requests are answered on this one. */
-  function answeredBy(leg: LegState): LegState {
-    if (leg === fromClient) return toClient;
-    if (leg === toClient) return fromClient;
-    return leg === fromAgent ? toAgent : fromAgent;
-  }
-
-  /** Reads a frame, whose record has the number last given. */
-  function describe(leg: LegState, value: unknown): Description {
-    if (!isObject(value) || value["jsonrpc"] !== "2.0") return INVALID;
-    const { method, params } = value;
-    if (typeof method === "string") {
-      const given = isObject(params) ? params["sessionId"] : undefined;
-      const session = typeof given === "string" ? given : undefined;
-      if (!("id" in value)) return { kind: "notification", method, session, request: undefined };
-      leg.asked.set(value["id"], { seq: sequence, method, session });
-      return { kind: "request", method, session, request: undefined };
-    }
-    const isResult = "result" in value;
-    if (!isResult && !("error" in value)) return INVALID;
-    const request = takeAsked(answeredBy(leg).asked, value["id"]);
-    const named = isObject(value["result"]) ? value["result"]["sessionId"] : undefined;
-    return {
-      kind: isResult ? "result" : "error",
-      method: request?.method,
-      session: request?.session ?? (typeof named === "string" ? named : undefined),
-      request: request?.seq,
-    };
+  /** What the beginning of a record says; good until the next call. */
+  function fieldsOf(seq: number, now: number, due: number | undefined, about: Buffer, bytes: number): HeadFields {
+    fields.seq = seq;
+    fields.thousandths = setClock(now);
+    fields.clock = clockBytes;
+    fields.cause = due;
+    fields.about = about;
+    fields.bytes = bytes;
+    return fields;
   }
 
   /**
@@ -255,24 +234,23 @@ export function openRecorder(options: RecorderOptions): Recorder {
     due: number | undefined,
     before?: { redacted: string | undefined },
   ): string | undefined {
-    const seq = next();
-    described = describe(leg, value);
+    const seq = next(now);
+    described = describe(leg, value, seq);
     subject = subjectOf(leg, described);
     const { method } = described;
     const { about, head, suspect } = subject;
-    const thousandths = setClock(now);
-    const fields = { seq, clock: clockBytes, thousandths, cause: due, about, bytes: line.length };
+    const fields = fieldsOf(seq, now, due, about, line.length);
     if (before?.redacted !== undefined) return writeRedacted(fields, line, before.redacted);
 
     if (!writer.begin(MOST_HEAD + about.length + mostBytes(line))) return undefined;
-    const bytes = typeof line === "string" ? writeText(head, fields, line) : line;
-    if (options.redact && before === undefined && (suspect || !looksHarmless(bytes))) {
-      const redacted = redactFrame(value, line, method);
-      if (redacted !== undefined) return writeRedacted(fields, line, redacted);
-    }
-    if (typeof line !== "string") {
+    if (typeof line === "string") writeText(head, fields, line);
+    else {
       record.bytes(head(fields));
       record.bytes(line);
+    }
+    if (options.redact && before === undefined && (suspect || !record.passes(fields.bytes, looksHarmless))) {
+      const redacted = redactFrame(value, line, method);
+      if (redacted !== undefined) return writeRedacted(fields, line, redacted);
     }
     record.byte(CLOSE);
     writer.commit();
@@ -286,30 +264,25 @@ export function openRecorder(options: RecorderOptions): Recorder {
    * @param round what stands round the text
    * @returns false, with nothing recorded, when all of the frame has to be looked through
    */
-  function chunk(
-    leg: LegState,
-    { pattern, source, textStart, textEnd }: ChunkLine,
-    round: SplicedFrame,
-    now: number,
-  ): boolean {
-    const { before, after } = round;
+  function chunk(leg: LegState, line: ChunkLine, round: SplicedFrame, now: number): boolean {
+    const { pattern, source, textStart, textEnd } = line;
     const known = knownOf(round, pattern);
     subject = subjectOf(leg, known.described);
     if (options.redact) {
-      const isHarmless = known.harmless && !subject.suspect && looksHarmless(source, textStart - 3, textEnd + 3);
-      if (!isHarmless) return false;
+      // On its way out it is the same text between the same three bytes.
+      if (looked !== line) isTextHarmless = looksHarmless(source, textStart - 3, textEnd + 3);
+      looked = line;
+      if (!known.harmless || subject.suspect || !isTextHarmless) return false;
     }
     described = known.described;
-    const length = before.length + textEnd - textStart + after.length;
-    const { about, head } = subject;
-    const seq = next();
-    const thousandths = setClock(now);
-    if (!writer.begin(MOST_HEAD + about.length + length)) return true;
-    record.bytes(head({ seq, clock: clockBytes, thousandths, cause, about, bytes: length }));
-    record.bytes(before);
+    const bytes = round.before.length + textEnd - textStart + round.after.length;
+    const { about } = subject;
+    const { head, rest } = known;
+    const fields = fieldsOf(next(now), now, cause, about, bytes);
+    if (!writer.begin(MOST_HEAD + about.length + bytes)) return true;
+    record.bytes(head(fields));
     record.part(source, textStart, textEnd);
-    record.bytes(after);
-    record.byte(CLOSE);
+    record.bytes(rest);
     writer.commit();
     return true;
   }
@@ -322,14 +295,16 @@ export function openRecorder(options: RecorderOptions): Recorder {
         described: { kind: "notification", method: Method.sessionUpdate, session: sessionId, request: undefined },
         harmless: looksHarmless(before) && looksHarmless(after),
         message: messageOf(asObject(parsed(Buffer.concat([before, after])))),
+        head: createHeads(before),
+        rest: Buffer.concat([after, Buffer.of(CLOSE)]),
       };
       knownRounds.set(round, known);
     }
     return known;
   }
 
-  /** Writes a frame whose length in bytes is known only then. Returns its bytes where they stand. */
-  function writeText(head: Subject["head"], fields: HeadFields, text: string): Uint8Array {
+  /** Writes the beginning of a record and its frame, whose length in bytes is known only then. */
+  function writeText(head: Subject["head"], fields: HeadFields, text: string): void {
     const guessed = head(fields);
     const { length } = guessed;
     record.bytes(guessed);
@@ -343,7 +318,6 @@ export function openRecorder(options: RecorderOptions): Recorder {
         record.text(text);
       }
     }
-    return record.last(fields.bytes);
   }
 
   /** Writes a frame without its secrets, in place of what was written of the record. */
@@ -379,7 +353,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
   }
 
   function json(value: unknown): string {
-    return options.redact ? redactValue(value) : JSON.stringify(value);
+    return options.redact ? redactValue(value) : printExact(value);
   }
 
   function note(event: string, details: JsonObject): void {
@@ -391,7 +365,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
   }
 
   /** Notes what the log does not tell of the frame recorded last, once for each message. */
-  function tellMade(to: Side, value: JsonObject, event: Event): void {
+  function tellMade(to: Side, value: JsonObject, event: Event, now: number): void {
     const { kind, method, session } = described;
     const message = method === Method.sessionUpdate ? messageOf(value) : undefined;
     if (message !== undefined && subject?.message === message) return;
@@ -399,13 +373,121 @@ export function openRecorder(options: RecorderOptions): Recorder {
     const due = causeOf(event, causing);
     const isAsked = () => [...fromClient.asked.values()].some((asked) => asked.method === method);
     const made = madeOf({ to, kind, method, frame: value }, due, isAsked);
-    if (made !== undefined) append("note", elapsed(), members({ ...made, session }), sequence);
+    if (made !== undefined) append("note", now, members({ ...made, session }), sequence);
+  }
+
+  /** Records what happens to the core; what is recorded from then on is due to it. */
+  function recordDue(told: Event, now: number, source: number | undefined): void {
+    event = told;
+    current = undefined;
+    cause = undefined;
+    try {
+      recordEvent(told, now, source);
+    } finally {
+      cause = sequence;
+    }
+  }
+
+  /** Nothing is due to the last event any more, and nothing of it is kept. */
+  function settle(): void {
+    event = undefined;
+    cause = undefined;
+    current = undefined;
+    looked = undefined;
+  }
+
+  function recordEvent(told: Event, now: number, source: number | undefined): void {
+    switch (told.type) {
+      case "frame": {
+        const { value, line } = told;
+        // A frame without a line stands in for one that could not be written.
+        const written = line.length === 0 ? printExact(value) : line;
+        const redacted = frame(legFrom(told.from), value, written, now, source);
+        current = { line, value, redacted };
+        causing = described;
+        break;
+      }
+      case "chunk": {
+        const { pattern } = told.chunk;
+        if (!chunk(fromAgent, told.chunk, pattern, now))
+          frame(fromAgent, frameOf(told.chunk), lineOf(told.chunk), now, source);
+        causing = described;
+        break;
+      }
+      case "not-json":
+        noFrame(fromClient, told.line, now);
+        break;
+      case "oversized":
+        noFrame(legFrom(told.from), Buffer.from(told.head), now, told);
+        break;
+      default: {
+        const { type, ...details } = told;
+        append("event", now, `,"event":"${type}","details":${json(details)}`, cause);
+      }
+    }
+  }
+
+  function recordSpliced(to: Side, line: ChunkLine, round: SplicedFrame, now: number): void {
+    const leg = legTo(to);
+    const isRecorded = chunk(leg, line, round, now);
+    if (isRecorded && subject?.message === knownOf(round, line.pattern).message) return;
+    const text = frameText(line, round);
+    const value = asObject(parseExact(text));
+    if (!isRecorded) frame(leg, value, text, now, cause);
+    if (event !== undefined) tellMade(to, value, event, now);
+  }
+
+  function recordPassed(one: Passed): void {
+    switch (one.what) {
+      case "event":
+        return recordDue(one.event, one.now, one.source);
+      case "spliced":
+        return recordSpliced(one.to, one.chunk, one.round, one.now);
+      case "sent":
+        frame(legTo(one.to), one.value, one.text, one.now, cause);
+        if (event !== undefined) tellMade(one.to, one.value as JsonObject, event, one.now);
+        break;
+      case "forwarded": {
+        const { line, now } = one;
+        const known = line === current?.line ? current : undefined;
+        const value = known === undefined ? parsed(line) : known.value;
+        if (value === undefined) noFrame(legTo(one.to), line, now);
+        else frame(legTo(one.to), value, line, now, cause, known);
+      }
+    }
+  }
+
+  /** Has it recorded together with others: alone, the code for it would be cold each time. */
+  function later(bytes: number, one: Passed): void {
+    passed.push(one);
+    passedBytes += bytes;
+    if (passedBytes >= MOST_PASSED) catchUp();
+    else writer.expect();
+  }
+
+  function catchUp(): void {
+    const all = passed;
+    passed = [];
+    passedBytes = 0;
+    for (const one of all) attempt(recordPassed, one);
+  }
+
+  /** Leaves nothing unrecorded. */
+  function rest(): void {
+    catchUp();
+    if (isSettled) settle();
+  }
+
+  /** Records what is rare, after all that passed before. */
+  function atOnce(make: () => void): void {
+    rest();
+    attempt(make);
   }
 
   /** A record that cannot be made is a loss to the trace, never to the conversation. */
-  function attempt(make: () => void): void {
+  function attempt<T extends unknown[]>(make: (...told: T) => void, ...told: T): void {
     try {
-      make();
+      make(...told);
     } catch (error) {
       writer.lose(0, error instanceof Error ? error.message : String(error));
     }
@@ -434,92 +516,48 @@ export function openRecorder(options: RecorderOptions): Recorder {
       };
     },
     event(told, now, source) {
-      event = told;
-      current = undefined;
-      cause = undefined;
-      attempt(() => {
-        switch (told.type) {
-          case "frame": {
-            const { value, line } = told;
-            // A frame without a line stands in for one that could not be written.
-            const written = line.length === 0 ? JSON.stringify(value) : line;
-            const redacted = frame(legFrom(told.from), value, written, now, source);
-            current = { line, value, redacted };
-            causing = described;
-            break;
-          }
-          case "chunk": {
-            const { pattern } = told.chunk;
-            if (!chunk(fromAgent, told.chunk, pattern, now))
-              frame(fromAgent, frameOf(told.chunk), lineOf(told.chunk), now, source);
-            causing = described;
-            break;
-          }
-          case "not-json":
-            noFrame(fromClient, told.line, now);
-            break;
-          case "oversized":
-            noFrame(legFrom(told.from), Buffer.from(told.head), now, told);
-            break;
-          default: {
-            const { type, ...details } = told;
-            append("event", now, `,"event":"${type}","details":${json(details)}`, cause);
-          }
-        }
-      });
-      cause = sequence;
+      isSettled = false;
+      if (told.type === "frame") later(told.line.length, { what: "event", event: told, now, source });
+      else if (told.type === "chunk") {
+        const chunk = { ...told.chunk };
+        heard = chunk;
+        later(chunk.end - chunk.start, { what: "event", event: { type: "chunk", chunk }, now, source });
+      } else atOnce(() => recordDue(told, now, source));
     },
     settled() {
-      event = undefined;
-      cause = undefined;
-      current = undefined;
+      isSettled = true;
+      heard = undefined;
+      if (passed.length === 0) settle();
     },
     sent(to, value, text) {
-      attempt(() => {
-        frame(legTo(to), value, text, elapsed(), cause);
-        if (event !== undefined) tellMade(to, value as JsonObject, event);
-      });
+      later(text.length, { what: "sent", to, value, text, now: elapsed() });
     },
-    spliced(to, line, round) {
-      attempt(() => {
-        const now = elapsed();
-        const leg = legTo(to);
-        const isRecorded = chunk(leg, line, round, now);
-        if (isRecorded && subject?.message === knownOf(round, line.pattern).message) return;
-        const text = frameText(line, round);
-        const value = JSON.parse(text);
-        if (!isRecorded) frame(leg, value, text, now, cause);
-        if (event !== undefined) tellMade(to, value, event);
-      });
+    spliced(to, chunk, round) {
+      later(chunk.end - chunk.start, { what: "spliced", to, chunk: heard ?? { ...chunk }, round, now: elapsed() });
     },
     forwarded(to, line) {
-      attempt(() => {
-        const now = elapsed();
-        const leg = legTo(to);
-        const known = line === current?.line ? current : undefined;
-        const value = known === undefined ? parsed(line) : known.value;
-        if (value === undefined) noFrame(leg, line, now);
-        else frame(leg, value, line, now, cause, known);
-      });
+      later(line.length, { what: "forwarded", to, line, now: elapsed() });
     },
     untidy(line) {
-      attempt(() => noFrame(fromAgent, line, elapsed()));
+      atOnce(() => noFrame(fromAgent, line, elapsed()));
       return sequence;
     },
     stderr(text) {
-      attempt(() => append("stderr", elapsed(), members({ text: secretless(text) }), undefined));
+      atOnce(() => append("stderr", elapsed(), members({ text: secretless(text) }), undefined));
     },
     listening(log) {
       return loggerOf((level) => (event, details = {}) => {
         log[level](event, details);
         // Noise is recorded as the bytes it was.
-        if (event !== "agent-noise") attempt(() => note(event, details));
+        if (event !== "agent-noise") atOnce(() => note(event, details));
       });
     },
     end(status) {
-      tellLoss();
+      catchUp();
+      const now = elapsed();
+      tellLoss(now);
       const records = sequence + 1 - dropped;
-      append("end", elapsed(), members({ status, records, dropped }), undefined);
+      append("end", now, members({ status, records, dropped }), undefined);
       return writer.end(END_PATIENCE);
     },
   };
@@ -538,8 +576,6 @@ function messageOf({ params }: JsonObject): unknown {
   return "content" in update ? update["messageId"] : undefined;
 }
 
-const INVALID: Description = { kind: "invalid", method: undefined, session: undefined, request: undefined };
-
 const CLOSE = "}".charCodeAt(0);
 const REDACTED = Buffer.from(',"redacted":true');
 /** At least as many bytes as the beginning and the end of a frame's record have, but for what the frame is about. */
@@ -554,41 +590,9 @@ function mostBytes(line: string | Uint8Array): number {
   return line.length < ROUGHLY ? 3 * line.length : Buffer.byteLength(line);
 }
 
-/** The request an answer is to: also where a number comes back as its text (docs/mapping.md §0, I4). */
-function takeAsked(open: Map<unknown, Asked>, id: unknown): Asked | undefined {
-  const key = !open.has(id) && typeof id === "string" && open.has(Number(id)) ? Number(id) : id;
-  const request = open.get(key);
-  open.delete(key);
-  return request;
-}
-
-/** The members that are defined, as JSON text with a comma before each. */
-function members(object: JsonObject): string {
-  let text = "";
-  for (const [key, value] of Object.entries(object))
-    if (value !== undefined) text += `,${JSON.stringify(key)}:${JSON.stringify(value)}`;
-  return text;
-}
-
-function newLeg(name: Leg): LegState {
-  return { name, asked: new Map(), notified: new Map() };
-}
-
-/** What a record says of its frame; in a stream always the same. */
-function subjectOf(leg: LegState, { kind, method, session, request }: Description): Subject {
-  const last = kind === "notification" ? leg.notified.get(session) : undefined;
-  if (last?.method === method && last !== undefined) return last;
-  const about = Buffer.from(members({ leg: leg.name, kind, method, session, request }));
-  const subject = { method, suspect: holdsSecrets(method), about, head: createHeads() };
-  if (kind !== "notification") return subject;
-  if (leg.notified.size >= SESSIONS_REMEMBERED) leg.notified.clear();
-  leg.notified.set(session, subject);
-  return subject;
-}
-
 function parsed(line: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(line).toString());
+    return parseExact(Buffer.from(line).toString());
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@
  * protocol itself has room for one.
  */
 import { isUtf8 } from "node:buffer";
+import { printExact } from "../protocol/exact.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { mask, mayHoldSecrets, redact, withoutSecrets } from "../redact.ts";
@@ -28,8 +29,8 @@ export function redactFrame(frame: unknown, line: string | Uint8Array, method: s
   const replaceMore = PLACES.get(method);
   if (replaceMore === undefined && !mayHoldSecrets(json) && !/"(?:blob|data)"/.test(json)) return undefined;
   const copy = withoutEncodedSecrets(redact(frame)) as JsonObject;
-  const redacted = JSON.stringify(isObject(copy) && replaceMore !== undefined ? replaceMore(copy) : copy);
-  return redacted === JSON.stringify(frame) ? undefined : redacted;
+  const redacted = printExact(isObject(copy) && replaceMore !== undefined ? replaceMore(copy) : copy);
+  return redacted === printExact(frame) ? undefined : redacted;
 }
 
 /** True when frames of the method (of an answer, its request's) have to be looked at however harmless their text looks. */
@@ -39,7 +40,7 @@ export function holdsSecrets(method: string | undefined): boolean {
 
 /** The same for any other value. */
 export function redactValue(value: unknown): string {
-  return JSON.stringify(withoutEncodedSecrets(redact(value)));
+  return printExact(withoutEncodedSecrets(redact(value)));
 }
 
 /** Text with what looks like a secret in it replaced. */

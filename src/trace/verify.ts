@@ -5,6 +5,7 @@
 import { step } from "../bridge/bridge.ts";
 import type { Effect, Event, Side } from "../bridge/events.ts";
 import { type BridgeOptions, createBridge } from "../bridge/state.ts";
+import { printExact } from "../protocol/exact.ts";
 import { asObject, asString } from "../protocol/json.ts";
 import { bytesOf } from "./bytes.ts";
 import { differencesOf, type ValueDifference } from "./difference.ts";
@@ -176,7 +177,7 @@ const UNWRITABLE = Symbol("unwritable");
 /** The JSON text of a value; undefined when it nests too deeply to be written. */
 function written(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value);
+    return printExact(value);
   } catch {
     return undefined;
   }

@@ -11,6 +11,8 @@ export interface TraceWriter {
   readonly record: Draft;
   /** Ends the record, with its line break. */
   commit(): void;
+  /** There will be records to write with the next ones, when `onExpected` is called. */
+  expect(): void;
   /** What was dropped since this was last asked; undefined when nothing was, or when there still is no room. */
   takeLoss(): Loss | undefined;
   /** Counts a record that could not be made. */
@@ -33,6 +35,8 @@ export interface WriterOptions {
   bufferLimit?: number;
   /** The first line of a part. */
   header(part: number): string;
+  /** What was expected is to be recorded now. */
+  onExpected(): void;
   /** Writing fails; called once each time that begins. */
   onFault(error: Error): void;
 }
@@ -44,6 +48,8 @@ const BUFFER_LIMIT = 64 * 1024 ** 2;
 const LINE_FEED = 0x0a;
 /** Small enough to stay in a fast cache until it is written. */
 const BLOCK = 128 * 1024;
+/** So many batches go into one write. */
+const MOST_AT_ONCE = 64;
 /**
  * How long records wait for others to be written with them, in ms: where messages come one at a time, writes are most of what a
  * trace costs.
@@ -69,10 +75,9 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
 
   let file = destination.first;
   let part = 1;
-  /** Bytes in the current file, whether its header is on the way, and whether anything after that is in it. */
+  /** Bytes in the current file, and of them its header; 0 until that is on the way. */
   let size = 0;
-  let headed = false;
-  let begun = false;
+  let headed = 0;
 
   let busy = false;
   let failing: string | undefined;
@@ -80,6 +85,7 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
   let ending: (() => void) | undefined;
   let closed = false;
   let lost: Loss | undefined;
+  let expected = false;
 
   const isFull = () => waiting + blocks.gathered >= bufferLimit;
 
@@ -93,11 +99,17 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
     blocks.byte(LINE_FEED);
     blocks.keep();
     if (batches.length > 0) pump();
-    else if (timer === undefined && !busy) wake(GATHER);
+    else gather();
+  }
+
+  function gather(): void {
+    if (timer === undefined && !busy) wake(GATHER);
   }
 
   function wake(ms: number): void {
     timer = setTimeout(() => {
+      expected = false;
+      options.onExpected();
       timer = undefined;
       pump();
     }, ms);
@@ -114,33 +126,41 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
     if (first === undefined) return finish();
     busy = true;
     const { later } = destination;
-    if (later !== undefined && begun && offset === 0 && size + first.bytes.length > partLimit) return startPart(later);
-    if (headed) write(first);
-    else {
-      headed = true;
+    if (later !== undefined && size > headed && offset === 0 && size + first.bytes.length > partLimit)
+      return startPart(later);
+    if (headed === 0) {
       const header = { bytes: Buffer.from(`${options.header(part)}\n`) };
-      waiting += header.bytes.length;
+      headed = header.bytes.length;
+      waiting += headed;
       batches.unshift(header);
-      write(header);
     }
+    write();
   }
 
-  function write(batch: Batch): void {
-    file.write(batch.bytes, offset, (error, written) => {
+  /** Writes the first batches, as many as one write is good for and have room in the part; the first in any case. */
+  function write(): void {
+    const pieces: Uint8Array[] = [];
+    /** What the file will hold. */
+    let end = size - offset;
+    for (const { bytes } of batches.slice(0, MOST_AT_ONCE)) {
+      if (pieces.length > 0 && end > headed && end + bytes.length > partLimit) break;
+      pieces.push(pieces.length === 0 ? bytes.subarray(offset) : bytes);
+      end += bytes.length;
+    }
+    file.write(pieces, (error, written) => {
       busy = false;
       if (error) return fault(error);
       failing = undefined;
       offset += written;
       size += written;
-      if (offset === batch.bytes.length) {
-        begun = size > offset;
-        waiting -= offset;
-        offset = 0;
+      for (let [first] = batches; first !== undefined && offset >= first.bytes.length; [first] = batches) {
+        offset -= first.bytes.length;
+        waiting -= first.bytes.length;
         batches.shift();
-        if (batch.block !== undefined) blocks.reuse(batch.block);
+        if (first.block !== undefined) blocks.reuse(first.block);
       }
       if (batches.length > 0 || ending !== undefined) pump();
-      else if (blocks.gathered > 0) wake(GATHER);
+      else if (expected || blocks.gathered > 0) wake(GATHER);
     });
   }
 
@@ -153,8 +173,7 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
       part++;
       if (part > PARTS_KEPT) later.remove(part - PARTS_KEPT + 1);
       size = 0;
-      headed = false;
-      begun = false;
+      headed = 0;
       pump();
     });
   }
@@ -193,6 +212,10 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
     },
     record: blocks,
     commit,
+    expect() {
+      expected = true;
+      gather();
+    },
     takeLoss() {
       if (lost === undefined || isFull()) return undefined;
       const loss = lost;

@@ -302,7 +302,7 @@ export function initializeResultToV1(
 ): JsonObject {
   const methods = asArray(v2Result.authMethods);
   return {
-    ...without(v2Result, "info", "capabilities", "authMethods"),
+    ...without(v2Result, "info", "capabilities"),
     protocolVersion: 1,
     ...(isObject(v2Result.info) ? { agentInfo: v2Result.info } : {}),
     agentCapabilities: agentCapabilitiesToV1(asObject(v2Result.capabilities), methods.length > 0),
@@ -317,7 +317,7 @@ function agentCapabilitiesToV1(v2: JsonObject, logsIn: boolean): JsonObject {
   const mcp = asObject(session.mcp);
   const hasSessions = offered(v2.session);
   return {
-    ...without(v2, "session", "auth"),
+    ...without(v2, "session"),
     loadSession: hasSessions,
     promptCapabilities: {
       ...prompt,

@@ -25,7 +25,7 @@ function hasName(command: JsonObject): boolean {
 }
 
 function wordsOf({ name }: JsonObject): string[] {
-  return (asString(name) ?? "").split(/\s+/).filter((word) => word !== "");
+  return asString(name)?.match(/\S+/g) ?? [];
 }
 
 /** The one command of v2 that stands for all of an agent's whose names begin with the same word. */

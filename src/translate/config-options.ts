@@ -65,7 +65,7 @@ export function configOptionsToV2(config: SessionConfig): JsonObject[] {
 
 /**
  * The configuration after `current_mode_update` (docs/mapping.md §8): the mode is set in `modes`, and in the agent's own
- * mode option when that has such a value. Returns `config` itself when nothing changes.
+ * mode option when that has such a value.
  */
 export function withCurrentMode(config: SessionConfig, modeId: string): SessionConfig {
   return withCurrent(config, SELECTORS[0], modeId);
@@ -112,7 +112,7 @@ function checkedValue(v2Params: JsonObject, option: JsonObject): unknown {
   }
   if (option.type === "select") {
     const values = valuesOf(option.options);
-    if (typeof value === "string" && values.includes(value) && (type === undefined || type === "id")) return value;
+    if (values.includes(value) && (type === undefined || type === "id")) return value;
     throw invalidParams(`${option.configId} takes one of: ${values.join(", ")}`, {
       configId: option.configId,
       values,
@@ -196,7 +196,7 @@ function isGroup(choice: JsonObject): boolean {
 function choicesToV2(v1: unknown[]): JsonObject[] {
   const seen = new Set<string>();
   const entries = v1.filter(isObject);
-  if (entries.length === 0 || !entries.every(isGroup)) {
+  if (!entries.every(isGroup)) {
     return entries.flatMap((entry) => (isGroup(entry) ? asArray(entry.options) : [entry])).flatMap(choiceToV2(seen));
   }
   return entries.flatMap((group): JsonObject[] => {
@@ -242,13 +242,10 @@ function withOwnValue(config: SessionConfig, configId: string, value: unknown): 
 }
 
 function withOwnOption(config: SessionConfig, configId: string, value: unknown): SessionConfig {
-  const before = asArray(config.configOptions);
-  const configOptions = before.map((option) =>
-    isObject(option) && option.id === configId && option.currentValue !== value
-      ? { ...option, currentValue: value }
-      : option,
+  const configOptions = asArray(config.configOptions).map((option) =>
+    isObject(option) && option.id === configId ? { ...option, currentValue: value } : option,
   );
-  return configOptions.some((option, index) => option !== before[index]) ? { ...config, configOptions } : config;
+  return { ...config, configOptions };
 }
 
 /**

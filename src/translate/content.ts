@@ -20,16 +20,14 @@ export function contentBlockToV2(block: unknown): unknown {
   if (!isObject(block)) return block;
   const type = asString(block.type);
   if (type === undefined) return typeof block.text === "string" ? { ...block, type: "text" } : block;
-  const bounded = withBoundedPriority(block);
-  const openType = underscored(type, CONTENT_BLOCK_TYPES);
-  return openType === type ? bounded : { ...bounded, type: openType };
+  return { ...withBoundedPriority(block), type: underscored(type, CONTENT_BLOCK_TYPES) };
 }
 
 function withBoundedPriority(block: JsonObject): JsonObject {
   const annotations = block.annotations;
   if (!isObject(annotations) || typeof annotations.priority !== "number") return block;
   const priority = Math.min(1, Math.max(0, annotations.priority));
-  return priority === annotations.priority ? block : { ...block, annotations: { ...annotations, priority } };
+  return { ...block, annotations: { ...annotations, priority } };
 }
 
 /** A v1 chunk of a message as v2 has it, under the id of its message (docs/mapping.md §5). */

@@ -1,7 +1,7 @@
 import { structuredPatch } from "diff/lib/patch/create.js";
 import { asArray, asObject, asString, isObject, type JsonObject, without } from "../protocol/json.ts";
 import type { Notes } from "./notes.ts";
-import { resolvePath } from "./paths.ts";
+import { isAbsolutePath, resolvePath } from "./paths.ts";
 
 /**
  * Translated diffs by a hash of what they were made from, so that a diff an agent sends again and again is made once.
@@ -127,7 +127,6 @@ function makeDiff(
   if (before.length + after.length > MAX_DIFF_CHARS || lineCount(before) + lineCount(after) > MAX_DIFF_LINES) {
     return withoutPatch("too large to compare");
   }
-  if (operation === "modify" && before === after) return { type: "diff", changes };
   const hunks = hunksOf(before, after, place);
   if (hunks === undefined) return withoutPatch("too costly to compare");
   if (operation === "modify" && hunks.length === 0) return { type: "diff", changes };
@@ -272,7 +271,7 @@ function hashOf(text: string | undefined): string {
 export function diffToV1(diff: JsonObject, notes: Notes): JsonObject[] {
   const patch = asObject(diff.patch);
   const sections = patch.format === "git_patch" ? sectionsOf(asString(patch.text) ?? "") : [];
-  const rest = without(diff, "type", "changes", "patch");
+  const rest = without(diff, "changes", "patch");
   const taken = new Set<Section>();
   const items = asArray(diff.changes)
     .filter(isObject)
@@ -346,7 +345,7 @@ function sectionsOf(patch: string): Section[] {
       if (sign !== "-") section.newText = section.newText.slice(0, -1);
     } else if (inHunk && section !== undefined) {
       // Some tools cut the sign off an empty line of context.
-      sign = line.charAt(0) || " ";
+      sign = line.charAt(0);
       const text = `${line.slice(1)}\n`;
       if (sign !== "+") section.oldText += text;
       if (sign !== "-") section.newText += text;
@@ -354,7 +353,7 @@ function sectionsOf(patch: string): Section[] {
       newLeft -= Number(sign !== "-");
     } else if (section !== undefined) {
       const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
-      const name = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)$/.exec(line)?.[1];
+      const name = /^(?:---|\+\+\+|(?:rename|copy) (?:from|to)) (.+)/.exec(line)?.[1];
       if (name !== undefined) section.names.push(...namesIn(name));
       if (hunk === null) continue;
       section.hasText = true;
@@ -374,15 +373,14 @@ function gitLineNames(line: string): string[] {
 /** What a name in a patch may be as a path: with and without git's prefix, without the root's `/`. */
 function namesIn(written: string): string[] {
   const [trimmed = ""] = written.split("\t", 1);
-  if (trimmed === "/dev/null") return [];
   const name = gitPath(trimmed.startsWith('"') ? unquoted(trimmed) : trimmed);
   return /^[ab]\//.test(name) ? [name, name.slice(2)] : [name];
 }
 
 /** A path as git would name it, from the root and with `/`: `/a/b` is `a/b`, `C:\\a` is `C:/a`. */
 function gitPath(path: string): string {
-  const slashed = path.startsWith("/") ? path : path.replaceAll("\\", "/");
-  return slashed.replace(/^\/+/, "");
+  if (path.startsWith("/")) return path.replace(/^\/+/, "");
+  return isAbsolutePath(path) ? path.replaceAll("\\", "/") : path;
 }
 
 /** The file name that git quoted in C style. */

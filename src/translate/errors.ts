@@ -66,7 +66,7 @@ function isNoSuchSession(error: RpcError, sessionId: string): boolean {
   if (code === ErrorCode.resourceNotFound) return !namesAnotherResource(data, sessionId);
   if (code !== ErrorCode.invalidParams && code !== ErrorCode.internalError) return false;
   const text = textOf(error);
-  const withoutId = sessionId === "" ? text : text.replaceAll(sessionId, "");
+  const withoutId = text.replaceAll(sessionId, "");
   return NO_SUCH_SESSION.some((spelling) => spelling.test(withoutId));
 }
 

@@ -54,6 +54,6 @@ export function mcpServersToV2(v1Servers: unknown): JsonObject[] {
     if (server.type === "sse") {
       throw invalidParams('The agent does not take MCP servers of type "sse"', { type: "sse", name: server.name });
     }
-    return typeof server.type === "string" ? server : { ...without(server, "type"), type: "stdio" };
+    return typeof server.type === "string" ? server : { ...server, type: "stdio" };
   });
 }

@@ -63,12 +63,12 @@ export function toClientPath(map: PathMap, path: string): string {
 
 /** The params of a request or notification of that v1 method, as the agent is to get them. */
 export function paramsToAgent(map: PathMap, method: string, params: JsonObject): JsonObject {
-  return applyTo(PARAMS_TO_AGENT, method, params, map, (path) => toAgentPath(map, path));
+  return applyTo(PARAMS_TO_AGENT, method, params, (path) => toAgentPath(map, path));
 }
 
 /** The agent's result of that v1 method, still in v1 shape, with the client's paths. */
 export function resultToClient(map: PathMap, method: string, result: JsonObject): JsonObject {
-  return applyTo(RESULTS_TO_CLIENT, method, result, map, (path) => toClientPath(map, path));
+  return applyTo(RESULTS_TO_CLIENT, method, result, (path) => toClientPath(map, path));
 }
 
 /**
@@ -76,7 +76,7 @@ export function resultToClient(map: PathMap, method: string, result: JsonObject)
  * paths. That holds for `terminal/*` and `fs/*` too: whoever serves them does so on the client's side.
  */
 export function paramsToClient(map: PathMap, method: string, params: JsonObject): JsonObject {
-  return applyTo(PARAMS_TO_CLIENT, method, params, map, (path) => toClientPath(map, path));
+  return applyTo(PARAMS_TO_CLIENT, method, params, (path) => toClientPath(map, path));
 }
 
 const DOT_SEGMENT = /(?:^|[\\/])\.\.?(?:[\\/]|$)/;
@@ -176,9 +176,8 @@ function fields(changes: Record<string, Change>): Change {
     if (!isObject(value)) return value;
     let changed = value;
     for (const [key, change] of entries) {
-      const before = value[key];
-      const after = before === undefined ? undefined : change(before, mapText);
-      if (after !== before) changed = { ...changed, [key]: after };
+      const after = change(value[key], mapText);
+      if (after !== value[key]) changed = { ...changed, [key]: after };
     }
     return changed;
   };
@@ -195,10 +194,9 @@ function each(change: Change): Change {
 
 /** Changes an object of a tagged union: `tag` names the field that says which variant it is. */
 function variants(tag: string, changes: Record<string, Change>): Change {
-  const known = new Map(Object.entries(changes));
+  const known = new Map<unknown, Change>(Object.entries(changes));
   return (value, mapText) => {
-    const kind = isObject(value) ? value[tag] : undefined;
-    const change = typeof kind === "string" ? known.get(kind) : undefined;
+    const change = isObject(value) ? known.get(value[tag]) : undefined;
     return change === undefined ? value : change(value, mapText);
   };
 }
@@ -266,10 +264,8 @@ function applyTo(
   changes: ReadonlyMap<string, Change>,
   method: string,
   object: JsonObject,
-  map: PathMap,
   mapText: MapText,
 ): JsonObject {
-  const change = map.pairs.length === 0 ? undefined : changes.get(method);
-  const changed = change?.(object, mapText);
+  const changed = changes.get(method)?.(object, mapText);
   return isObject(changed) ? changed : object;
 }

@@ -52,7 +52,7 @@ function withoutEmpties(toolCall: JsonObject): JsonObject {
 }
 
 function isEmpty(value: unknown): boolean {
-  if (value === null || value === undefined || value === "") return true;
+  if (value === null || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
@@ -100,7 +100,7 @@ export function isRefusal(v1Result: JsonObject, offered: readonly JsonObject[]):
 }
 
 function withValidMeta(object: JsonObject): JsonObject {
-  return object._meta === undefined || isObject(object._meta) ? object : without(object, "_meta");
+  return isObject(object._meta) ? object : without(object, "_meta");
 }
 
 /**

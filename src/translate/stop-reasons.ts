@@ -26,7 +26,7 @@ const ORIGINAL_STOP_REASON = "acp-shift/stopReason";
 export function promptResultToV1(idle: JsonObject): JsonObject {
   const { stopReason } = idle;
   const usage = isObject(idle.usage) ? { usage: idle.usage } : {};
-  const rest = without(idle, "stopReason", "usage");
+  const rest = without(idle, "usage");
   if (typeof stopReason === "string" && V1_STOP_REASONS.includes(stopReason)) return { ...rest, stopReason, ...usage };
   if (typeof stopReason !== "string") return { ...rest, stopReason: "end_turn", ...usage };
   const _meta = { ...asObject(idle._meta), [ORIGINAL_STOP_REASON]: stopReason };

@@ -100,16 +100,15 @@ function locationsOfDiff(content: unknown[], index: number, diff: JsonObject, lo
     isObject(entry) && typeof entry.path === "string" && resolvePath(cwd, entry.path) === resolvePath(cwd, path);
   const own = asArray(locations).filter(sameFile);
   const isDiffOfFile = (entry: unknown) => sameFile(entry) && entry.type === "diff";
-  if (own.length < 2 || content.filter(isDiffOfFile).length !== own.length) return own;
+  if (content.filter(isDiffOfFile).length !== own.length) return own;
   const nth = content.slice(0, index).filter(isDiffOfFile).length;
   return own.slice(nth, nth + 1);
 }
 
 function locationToV2(location: unknown, cwd: string): unknown {
   if (!isObject(location) || typeof location.path !== "string") return location;
-  const { line } = location;
   // v1 counted from 0 or 1 and allowed null; v2 has 1-based lines only.
-  const valid = line === undefined || (Number.isSafeInteger(line) && Number(line) >= 1);
+  const valid = Number.isSafeInteger(location.line) && Number(location.line) >= 1;
   return { ...(valid ? location : without(location, "line")), path: resolvePath(cwd, location.path) };
 }
 

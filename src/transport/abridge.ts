@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { parseExact } from "../protocol/exact.ts";
 import { isFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import { readInside } from "./json-bytes.ts";
@@ -54,7 +55,7 @@ export function abridge(line: Buffer): Abridged | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }

@@ -38,8 +38,8 @@ const NO_PATTERN: ChunkPattern = {
 
 /** Nothing known at first. */
 export function createChunkReader(): ChunkReader {
+  /** The one of the line before comes first. */
   let shapes: Shape[] = [];
-  let last: ChunkPattern | undefined;
   let unlearned: { line: Uint8Array; value: JsonObject } | undefined;
   const found: ChunkLine = {
     pattern: NO_PATTERN,
@@ -65,15 +65,16 @@ export function createChunkReader(): ChunkReader {
     }
     if (shape.patterns.size >= MOST_PATTERNS) shape.patterns.clear();
     shape.patterns.set(keyOf(pattern.before, shape.keyAt), pattern);
-    last = pattern;
   }
 
   function matching(source: Buffer, start: number, end: number): ChunkPattern | undefined {
-    if (last !== undefined && has(last, source, start, end)) return last;
-    for (const { before, after, patterns, keyAt } of shapes) {
+    for (const shape of shapes) {
+      const { before, after, patterns, keyAt } = shape;
       if (end - start < before + after) continue;
       const pattern = patterns.get(keyOf(source, start + keyAt));
-      if (pattern !== undefined && has(pattern, source, start, end)) return pattern;
+      if (pattern === undefined || !has(pattern, source, start, end)) continue;
+      if (shape !== shapes[0]) shapes = [shape, ...shapes.filter((other) => other !== shape)];
+      return pattern;
     }
     return undefined;
   }
@@ -87,7 +88,6 @@ export function createChunkReader(): ChunkReader {
       const textEnd = end - pattern.after.length;
       const inside = readInside(source, textStart, textEnd);
       if (inside?.end !== textEnd) return undefined;
-      last = pattern;
       found.pattern = pattern;
       found.source = source;
       found.start = start;

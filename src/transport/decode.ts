@@ -1,10 +1,11 @@
+import { endOfString, parseExact } from "../protocol/exact.ts";
 import { isFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 
 /** Decodes one line of the client's. A line that is no JSON is a fault to be answered with `-32700` (docs/mapping.md §12). */
 export function decodeClientLine(bytes: Buffer): { value: unknown } | { fault: "not-json" } {
   try {
-    return { value: JSON.parse(bytes.toString()) };
+    return { value: parseExact(bytes.toString()) };
   } catch {
     return { fault: "not-json" };
   }
@@ -55,7 +56,7 @@ function decodeUntidy(raw: string): AgentLine {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return undefined;
   }
@@ -128,7 +129,6 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
@@ -174,16 +174,6 @@ function readObject(text: string, start: number): { whole: boolean; next: number
       return { whole: false, next: torn ? lastString.start + 1 : Math.max(i, start + 1) };
     }
   }
-}
-
-/** The position after the closing quote of the string that opens at `start`; the end of the text when there is none. */
-function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let firstBackslash = quote;
-    while (text.charCodeAt(firstBackslash - 1) === BACKSLASH) firstBackslash--;
-    if ((quote - firstBackslash) % 2 === 0) return quote + 1;
-  }
-  return text.length;
 }
 
 function isSpace(char: number): boolean {

@@ -9,6 +9,8 @@ export interface Output {
   splice(before: Uint8Array, source: Uint8Array, start: number, end: number, after: Uint8Array): void;
   /** True from the stream's back-pressure until `onDrain`: whatever feeds this output should pause. */
   readonly full: boolean;
+  /** Hands everything written so far to the stream, if that has taken all it was given: in a flood most calls do nothing. */
+  offer(): void;
   /**
    * Hands everything written so far to the stream at once, and resolves when the stream has handed it to the operating
    * system, or is broken. Never rejects.
@@ -33,15 +35,26 @@ const LARGE = BATCH_BYTES / 4;
 /** How many blocks are kept to be used again. */
 const SPARE_BLOCKS = 4;
 
+/** Memory that lines are written into, and how many parts of it the stream is still busy with. */
+interface Block {
+  bytes: Buffer;
+  inFlight: number;
+}
+
+function newBlock(): Block {
+  return { bytes: Buffer.allocUnsafeSlow(BATCH_BYTES), inFlight: 0 };
+}
+
 /**
  * An ordered line writer over a stream. What is written within one turn of the event loop leaves in one write, or in
- * several of about 64 KiB. Ending the stream is left to its owner: lines written after its end are discarded.
+ * several of about 64 KiB; what somebody waits for can be handed over before. Ending the stream is left to its owner: lines written after its end are discarded.
  */
 export function createOutput(stream: Writable, handlers: OutputHandlers): Output {
   // Lines are written into blocks of bytes at once: text joined first would have to be made flat and encoded later, which
   // costs more than all of this.
-  const spare: Buffer[] = [];
-  let block: Buffer = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  const spare: Block[] = [];
+  let current = newBlock();
+  let block = current.bytes;
   /** The end of what the stream has of the block, and of what is in it. */
   let taken = 0;
   let used = 0;
@@ -52,26 +65,31 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
   let flushed: (() => void)[] = [];
 
   function handOver(): void {
-    scheduled = false;
     if (used === taken) return;
+    const source = current;
     const batch = block.subarray(taken, used);
     taken = used;
-    give(batch, onTaken);
+    source.inFlight++;
+    give(batch, () => {
+      source.inFlight--;
+      if (source !== current) reuse(source);
+      onTaken();
+    });
   }
 
   /** The block is handed over for good, and another begun. */
   function nextBlock(): void {
-    const done = block;
-    const batch = block.subarray(taken, used);
-    block = spare.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES);
+    handOver();
+    const done = current;
+    current = spare.pop() ?? newBlock();
+    block = current.bytes;
     taken = 0;
     used = 0;
-    if (batch.length === 0) return;
-    // Writes are taken in their order: with the last of a block, all of it has been.
-    give(batch, () => {
-      if (spare.length < SPARE_BLOCKS) spare.push(done);
-      onTaken();
-    });
+    reuse(done);
+  }
+
+  function reuse(done: Block): void {
+    if (done.inFlight === 0 && spare.length < SPARE_BLOCKS) spare.push(done);
   }
 
   function give(batch: Uint8Array, done: () => void): void {
@@ -94,7 +112,10 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
     block[used++] = LINE_FEED;
     if (scheduled) return;
     scheduled = true;
-    process.nextTick(handOver);
+    process.nextTick(() => {
+      scheduled = false;
+      handOver();
+    });
   }
 
   function put(bytes: Uint8Array): void {
@@ -171,6 +192,9 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
       putPart(source, start, end);
       put(after);
       endLine();
+    },
+    offer() {
+      if (inFlight === 0) handOver();
     },
     get full() {
       return full;

@@ -106,8 +106,38 @@ describe("§10 session/request_permission: what the client is asked", () => {
       "no title anywhere",
       [
         ...toolCall({ toolCallId: "t", title: "Done", status: "completed" }),
-        ["agent", permission(0, { toolCallId: "t" })],
+        ["agent", permission(0, { toolCallId: "t", rawInput: {} })],
         asked(1, "Permission required", { toolCallId: "t" }),
+        REQUIRES_ACTION,
+      ],
+    ],
+    [
+      "a diff of a tool call that is over is of a whole file",
+      [
+        ...toolCall({ toolCallId: "t", title: "Done", status: "completed" }),
+        [
+          "agent",
+          permission(0, { toolCallId: "t", content: [{ type: "diff", path: "/a", oldText: "a", newText: "b" }] }),
+        ],
+        asked(1, "Permission required", {
+          toolCallId: "t",
+          content: [
+            {
+              type: "diff",
+              changes: [{ operation: "modify", path: "/a", fileType: "text" }],
+              patch: { format: "git_patch", text: expect.stringContaining("No newline at end of file") },
+            },
+          ],
+        }),
+        REQUIRES_ACTION,
+      ],
+    ],
+    [
+      "a bad optional part is left out",
+      [
+        ...toolCall({ toolCallId: "t", title: "T" }),
+        ["agent", permission(0, { toolCallId: "t" }, { _meta: 1 })],
+        asked(1, "T", { toolCallId: "t" }),
         REQUIRES_ACTION,
       ],
     ],
@@ -157,6 +187,9 @@ describe("§10 session/request_permission: what the client is asked", () => {
           }),
         ],
         REQUIRES_ACTION,
+        ["client", reply(1, selected("yes"))],
+        ["to agent", reply(0, selected("yes"))],
+        RUNS,
       ],
     ],
   ];
@@ -171,6 +204,19 @@ describe("§10 session/request_permission: what the client is asked", () => {
       asked(1, "T", { toolCallId: "t", title: "T" }),
       ["client", reply(1, selected("yes"))],
       ["to agent", reply(0, selected("yes"))],
+    ]);
+  });
+
+  test("in the settle window the state stays what it is", () => {
+    play(runningDialogue({ settle: 50 }), [
+      ...toolCall({ toolCallId: "t", title: "T" }),
+      ["agent", reply(RUNNING, { stopReason: "end_turn" })],
+      ["agent", permission(0, { toolCallId: "t" })],
+      asked(1, "T", { toolCallId: "t" }),
+      ["client", reply(1, selected("yes"))],
+      ["to agent", reply(0, selected("yes"))],
+      ["wait", 50],
+      ["to client", idle({ stopReason: "end_turn" })],
     ]);
   });
 
@@ -320,6 +366,23 @@ describe("§10 session/request_permission: what the agent gets", () => {
     ]);
   });
 
+  test("neither what is no question nor the question of another session is waited for", () => {
+    const dialogue = runningDialogue();
+    dialogue.client(request("new2", "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(RUNNING + 1, { sessionId: "s2" }));
+    dialogue.agent(permission("x", undefined, { sessionId: "s2" }));
+    dialogue.agent(request("y", "_ask", { sessionId: "s1" }));
+    play(dialogue, [
+      ...toolCall({ toolCallId: "t", title: "T" }),
+      ["agent", permission(0, { toolCallId: "t" })],
+      asked(3, "T", { toolCallId: "t" }),
+      REQUIRES_ACTION,
+      ["client", reply(3, selected("yes"))],
+      ["to agent", reply(0, selected("yes"))],
+      RUNS,
+    ]);
+  });
+
   test("answered after the turn has ended: passed on, no state", () => {
     play(runningDialogue(), [
       ...toolCall({ toolCallId: "t", title: "T" }),
@@ -408,6 +471,32 @@ describe("§10 elicitation", () => {
     play(runningDialogue(), [
       ["agent", complete],
       ["log", "elicitation-not-offered"],
+    ]);
+    play(elicitingDialogue(), [
+      ["agent", notify("elicitation/complete", { elicitationId: 7 })],
+      ["log", "params-invalid"],
+    ]);
+  });
+
+  test("of no session and no request: asked in the one that runs", () => {
+    play(elicitingDialogue(), [
+      ["agent", create("e", form)],
+      ["to client", create(1, { ...form, sessionId: "s1" })],
+      REQUIRES_ACTION,
+    ]);
+  });
+
+  test("of a session and a request, which cannot be: -32602, not asked", () => {
+    play(elicitingDialogue(), [
+      ["agent", create("e", { ...form, requestId: RUNNING, sessionId: "s1" })],
+      ["to agent", fail("e", -32602, expect.any(String))],
+    ]);
+  });
+
+  test("that cannot be made valid: -32602, not asked", () => {
+    play(elicitingDialogue(), [
+      ["agent", create("e", { message: 7, sessionId: "s1" })],
+      ["to agent", fail("e", -32602, expect.any(String))],
     ]);
   });
 
@@ -609,6 +698,15 @@ describe("§10 other methods", () => {
   ];
   test.each(cases)("%s", (_, script) => {
     play(openDialogue(), script);
+  });
+
+  test("an answer to what is no question changes no state", () => {
+    play(runningDialogue(), [
+      ["agent", request(0, "_ask", { sessionId: "s1" })],
+      ["to client", request(1, "_ask", { sessionId: "s1" })],
+      ["client", reply(1, {})],
+      ["to agent", reply(0, {})],
+    ]);
   });
 
   test("an update kind v2 does not define gets a prefix", () => {

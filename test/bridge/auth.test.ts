@@ -88,6 +88,24 @@ describe("§2 login and logout", () => {
       ],
     ],
     [
+      "a bad optional part of the result is left out",
+      [
+        ["client", request(1, "auth/login", { methodId: "key" })],
+        ["to agent", request(2, "authenticate", { methodId: "key" })],
+        ["agent", reply(2, { _meta: 1 })],
+        ["to client", reply(1, {})],
+      ],
+    ],
+    [
+      "a result that is none",
+      [
+        ["client", request(1, "auth/login", { methodId: "key" })],
+        ["to agent", request(2, "authenticate", { methodId: "key" })],
+        ["agent", reply(2, 7)],
+        ["to client", fail(1, -32603, expect.stringContaining("the agent's result is invalid"))],
+      ],
+    ],
+    [
       "a failed login keeps its code, message and data",
       [
         ["client", request(1, "auth/login", { methodId: "key" })],

@@ -2,15 +2,20 @@
 // that they lead to when each is parsed.
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { takesChunks } from "../../src/bridge/chunks.ts";
 import type { BridgeOptions } from "../../src/bridge/state.ts";
 import type { JsonObject } from "../../src/protocol/json.ts";
+import { parsePathMap } from "../../src/translate/path-map.ts";
 import {
   agentHello,
   agentText,
+  createDialogue,
   type Dialogue,
   minted,
   openDialogue,
+  openDowngrade,
   prompt,
+  RUNNING,
   reply,
   request,
   runningDialogue,
@@ -24,6 +29,36 @@ test("the third chunk of a message is not parsed, and the client gets what it go
   const outcomes = texts.map((words) => dialogue.agentLine(JSON.stringify(agentText(words))));
   expect(outcomes.map(({ toClient }) => toClient)).toEqual(texts.map((words) => [agentText(words, minted(2))]));
   expect(outcomes.map(({ spliced }) => spliced)).toEqual([0, 0, 1]);
+});
+
+/** A dialogue that knows the pattern of the chunks of s1. */
+function knowing(): Dialogue {
+  const dialogue = runningDialogue();
+  for (const words of ["one", "two", "three"]) dialogue.agentLine(JSON.stringify(agentText(words)));
+  dialogue.agent(reply(RUNNING, { stopReason: "end_turn" }));
+  return dialogue;
+}
+
+test.each([
+  [
+    "being resumed: it may be history",
+    request("r", "session/resume", { sessionId: "s1", cwd: "/work", replayFrom: { type: "start" } }),
+  ],
+  ["that is closed", request("c", "session/close", { sessionId: "s1" })],
+])("a chunk of a session %s", (_, frame) => {
+  const dialogue = knowing();
+  dialogue.client(frame);
+  expect(dialogue.agentLine(JSON.stringify(agentText("four"))).toClient).toEqual([]);
+});
+
+test.each([
+  ["in an upgrade", openDialogue(), true],
+  ["before it", createDialogue(), false],
+  ["for a client of version 1", openDowngrade(), false],
+  ["with paths that differ", openDialogue({ paths: parsePathMap(["/a=/b"]) }), false],
+  ["for a client that may be lost", openDialogue({ lingerLimit: 1000 }), false],
+])("chunks as such %s: %j", (_, { bridge }, expected) => {
+  expect(takesChunks(bridge)).toBe(expected);
 });
 
 /** One thing that happens; `words`, `id` and `meta` are what is said, where anything is. */

@@ -86,6 +86,19 @@ describe("what is said", () => {
       { phase: "start", says: /could not be started/, hint: /execute/ },
     ],
     [
+      "a server that says no, and hangs up",
+      [
+        hello("i"),
+        helloToAgent,
+        ["agent", fail(1, -32603, "no agent", { command: ["there"], phase: "start" })],
+        ["to agent", expect.objectContaining({ id: 2, method: "initialize" })],
+        ["event", { type: "agent-exit", code: null, signal: null, connection: "tcp:a:1 closed the connection" }],
+        ["to client", fail("i", -32603, "no agent", { command: ["there"], phase: "start" })],
+        ["done", 1],
+      ],
+      { phase: "connect", says: /tcp:a:1 closed the connection: no agent/, hint: /--token-file/ },
+    ],
+    [
       "a command that prints its usage and ends, before the client has asked anything",
       [
         exit(2),
@@ -95,6 +108,31 @@ describe("what is said", () => {
       ],
       { phase: "start", says: /exited with status 2 before it answered initialize/, hint: /by itself/ },
     ],
+    ...(["connect", "session"] as const).map(
+      (phase): [string, Row[], { phase: string; says: RegExp; hint: RegExp }] => [
+        `a connection that breaks, in the phase ${phase}`,
+        [
+          hello("i"),
+          helloToAgent,
+          ...(phase === "connect"
+            ? []
+            : ([
+                ["agent", reply(1, agentHello)],
+                ["to client", expect.objectContaining({ id: "i" })],
+                ["client", request("x", "_vendor/do", {})],
+                ["to agent", request(2, "_vendor/do", {})],
+              ] satisfies Row[])),
+          ["event", { type: "agent-exit", code: null, signal: null, connection: "nobody\nlistens there" }],
+          failure(phase === "connect" ? "i" : "x", "nobody listens there", { phase }),
+          ["done", 1],
+        ],
+        {
+          phase,
+          says: /nobody listens there/,
+          hint: /listens there, and, where it asks for a token, that --token-file/,
+        },
+      ],
+    ),
     [
       "a command that ends when it is asked",
       [

@@ -355,6 +355,16 @@ describe("§12 lines above --max-frame", () => {
   ];
   const logged: Row = ["log", "frame-too-large"];
 
+  test("of one session: the others hear nothing of it", () => {
+    const dialogue = openDialogue();
+    dialogue.client(request("n2", "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(3, { sessionId: "s2" }));
+    play(dialogue, [
+      oversized("agent", '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{'),
+      notice,
+    ]);
+  });
+
   const cases: [string, Row[]][] = [
     [
       "a request of the client's: an error to the client",
@@ -548,6 +558,7 @@ test("§0 I5 a fault of the bridge's own costs one frame, and whoever asked is t
   const dialogue = runningDialogue({ schemaV2 });
   dialogue.client(request("x", "_test/ask", {}));
   broken = true;
+  dialogue.hasBug = true;
   const refused = (id: unknown) => fail(id, -32603, expect.any(String));
   const toolCall = { toolCallId: "t", title: "T" };
   const options = [{ optionId: "y", name: "Y", kind: "allow_once" }];

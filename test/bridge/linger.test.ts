@@ -1,19 +1,25 @@
 // Guards docs/linger.md as far as it is the core's: a client that loses its connection and comes back over another is told
 // what it missed or may have missed, in a form that changes nothing where it had arrived; questions are asked again,
 // requests of the lost connection are settled, and nothing is sent to a client who is not there.
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/bridge/events.ts";
+import { canLinger, canMove } from "../../src/bridge/linger.ts";
+import { createShown, show, takeRetold } from "../../src/bridge/shown.ts";
 import type { BridgeOptions } from "../../src/bridge/state.ts";
 import type { JsonObject } from "../../src/protocol/json.ts";
 import {
   agentHello,
   agentText,
+  createDialogue,
   type Dialogue,
+  downgradeDialogue,
   fail,
   idle,
   minted,
   notify,
   openDialogue,
+  pairedDialogue,
   play,
   prompt,
   type Row,
@@ -80,6 +86,28 @@ describe("what is told again", () => {
       "a chunk's `_meta`, as on replay",
       [{ sessionUpdate: "agent_message_chunk", messageId: "a", content: text("a"), _meta: { x: 1 } }],
       [toClient({ sessionUpdate: "agent_message", messageId: "a", content: [text("a")], _meta: { x: 1 } })],
+    ],
+    [
+      "the `_meta` of all chunks",
+      [{ x: 1, y: 1 }, { y: 2 }].map((_meta) => ({
+        sessionUpdate: "agent_message_chunk",
+        messageId: "a",
+        content: text("a"),
+        _meta,
+      })),
+      [toClient({ sessionUpdate: "agent_message", messageId: "a", content: [text("aa")], _meta: { x: 1, y: 2 } })],
+    ],
+    [
+      "what a compaction kept, of one that was not announced",
+      [{ sessionUpdate: "compaction_summary_chunk", compactionId: "c", content: text("a") }],
+      [
+        toClient({
+          sessionUpdate: "compaction_update",
+          compactionId: "c",
+          status: "in_progress",
+          summary: [text("a")],
+        }),
+      ],
     ],
     [
       "a tool call with all its patches",
@@ -177,6 +205,24 @@ describe("what is told again", () => {
     ]);
   });
 
+  test.each(["schema.json", "schema.unstable.json"])("every update of %s but notices", (name) => {
+    const file = `../../node_modules/@agentclientprotocol/sdk/schema/v2/${name}`;
+    const { $defs } = JSON.parse(readFileSync(new URL(file, import.meta.url), "utf8"));
+    const { oneOf, anyOf = oneOf } = $defs.SessionUpdate;
+    const kinds: string[] = anyOf.flatMap(
+      (kind: { properties?: { sessionUpdate?: { const?: string } } }) => kind.properties?.sessionUpdate?.const ?? [],
+    );
+    expect(kinds).toContain("usage_update");
+    const ids = { messageId: "m", toolCallId: "t", terminalId: "x", compactionId: "c", planId: "p", sessionId: "s2" };
+    const isToldAgain = (sessionUpdate: string) => {
+      const shown = createShown();
+      show(shown, { sessionId: "s1", update: { ...ids, sessionUpdate, plan: ids, content: text("a") } }, false);
+      const { frames, state } = takeRetold(shown, undefined);
+      return frames.length > 0 || state !== undefined;
+    };
+    expect(kinds.filter((kind) => !isToldAgain(kind))).toEqual(["notice"]);
+  });
+
   test("what was under way when the connection broke is told whole, and goes on", () => {
     play(working(), [
       ["agent", agentText("One ")],
@@ -245,6 +291,47 @@ describe("what is told again", () => {
       }),
       ["to client", idle({})],
       resumed(1),
+    ]);
+  });
+
+  test("the completion of an elicitation, once more after each loss; the client knows it by its id", () => {
+    const canElicit: JsonObject = { elicitation: { url: {} } };
+    const complete = notify("elicitation/complete", { elicitationId: "e1" });
+    play(lingering(), [
+      lost,
+      back(canElicit),
+      ["agent", complete],
+      ["to client", complete],
+      lost,
+      ["agent", notify("elicitation/complete", { elicitationId: "e2" })],
+      back(canElicit),
+      ["to client", complete],
+      ["to client", notify("elicitation/complete", { elicitationId: "e2" })],
+    ]);
+  });
+
+  test("not an extension's notification that was told", () => {
+    play(lingering(), [
+      ["agent", notify("_vendor/told", { sessionId: "s1", n: 1 })],
+      ["to client", notify("_vendor/told", { sessionId: "s1", n: 1 })],
+      lost,
+      back(),
+      ["client", resume(1)],
+      ["to client", idle({})],
+      resumed(1),
+    ]);
+  });
+
+  test("a question that comes when the client is back and has not resumed its session yet", () => {
+    play(lingering(), [
+      lost,
+      back(),
+      ["agent", permission("a")],
+      ["client", resume(1)],
+      toClient({ sessionUpdate: "tool_call_update", toolCallId: "t1", title: "Write" }),
+      ["to client", idle({})],
+      resumed(1),
+      asked(2),
     ]);
   });
 
@@ -320,6 +407,21 @@ describe("requests of the lost connection", () => {
       ["to client", reply("1", { sessions: [] })],
     ]);
     expect(dialogue.bridge.clientRequests.size).toBe(0);
+  });
+
+  test("a later connection's ids are the client's own wherever it meets them", () => {
+    const sign = { mode: "url", message: "Sign in", url: "https://example.org", elicitationId: "e1" };
+    play(lingering(), [
+      lost,
+      back({ elicitation: { url: {} } }),
+      ["client", request(7, "auth/login", { methodId: "web" })],
+      ["to agent", request(3, "authenticate", { methodId: "web" })],
+      ["agent", request("e", "elicitation/create", { ...sign, requestId: 3 })],
+      ["to client", request(1, "elicitation/create", { ...sign, requestId: 7 })],
+      // What is called so elsewhere is none.
+      ["client", request(8, "_vendor/do", { requestId: 7 })],
+      ["to agent", request(4, "_vendor/do", { requestId: 7 })],
+    ]);
   });
 
   test("a session that was being opened can be resumed all the same", () => {
@@ -602,6 +704,21 @@ describe("more than is kept", () => {
     expect(titles(dialogue.client(resume(1)).toClient)).toEqual([]);
   });
 
+  test("what changed last is kept, however long it has been there", () => {
+    const dialogue = lingering({ lingerLimit: LIMIT });
+    const call = { sessionUpdate: "tool_call", toolCallId: "t", title: "Build" };
+    dialogue.event({ type: "client-lost" });
+    dialogue.agent(update("s1", call));
+    flood(dialogue);
+    dialogue.agent(update("s1", { ...call, sessionUpdate: "tool_call_update", status: "in_progress" }));
+    dialogue.agent(agentText(long(50), "a50"));
+    dialogue.event({ type: "client-back", capabilities: {} });
+    const { toClient } = dialogue.client(resume(1));
+    expect(toClient).toContainEqual(
+      update("s1", { ...call, sessionUpdate: "tool_call_update", status: "in_progress" }),
+    );
+  });
+
   test("what was there long before the connection broke is no loss", () => {
     const dialogue = lingering({ lingerLimit: LIMIT });
     flood(dialogue);
@@ -674,6 +791,31 @@ describe("which bridge", () => {
       ["to agent", request(3, "session/list", {})],
     ]);
   });
+});
+
+describe("a client may come back, or go over to another bridge", () => {
+  const opening = pairedDialogue(LINGER);
+  opening.client(request(1, "session/new", { cwd: "/work" }));
+  const orphaned = lingering();
+  orphaned.event({ type: "agent-exit", code: 0, signal: null });
+  test.each([
+    ["with a session", lingering(), true, false],
+    ["while one is being opened", opening, true, false],
+    ["without one", pairedDialogue(LINGER), false, true],
+    ["before it has said hello", createDialogue(LINGER), false, false],
+    ["when it speaks version 1", downgradeDialogue({}, LINGER), false, false],
+    ["without --linger", openDialogue(), false, false],
+    ["when the agent has ended", orphaned, false, false],
+  ])("%s", (_, { bridge }, comesBack, goesOver) => {
+    expect([canLinger(bridge), canMove(bridge)]).toEqual([comesBack, goesOver]);
+  });
+});
+
+test("a question that waits for the client is answered when its session is closed", () => {
+  const dialogue = lingering();
+  play(dialogue, [lost, ["agent", permission("a")], back()]);
+  const { toAgent } = dialogue.client(request(1, "session/close", { sessionId: "s1" }));
+  expect(toAgent[0]).toEqual(reply("a", { outcome: { outcome: "cancelled" } }));
 });
 
 test("without --linger nothing is kept", () => {

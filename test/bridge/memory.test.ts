@@ -1,7 +1,7 @@
 // Guards docs/mapping.md §4 and §5 as far as they outlive a run: what is kept of a session, that a later run's replay has
 // the ids of this one, and the replay from the transcript for an agent that has none.
 import { describe, expect, test } from "vitest";
-import type { RememberedSession, SessionRecord } from "../../src/bridge/memory.ts";
+import { type RememberedSession, replayOf, type SessionRecord } from "../../src/bridge/memory.ts";
 import {
   accepted,
   agentHello,
@@ -80,6 +80,11 @@ describe("what is kept", () => {
     expect(dialogue.acts).toEqual([]);
   });
 
+  test("under the name the agent gives itself, whatever its command is called", () => {
+    const dialogue = openDialogue({ ...remembers, agentCommand: ["/bin/other"] }, onlyLoad);
+    expect(new Set(dialogue.acts.map((act) => "agent" in act && act.agent))).toEqual(new Set([agent]));
+  });
+
   const opening: Row[] = [
     ["client", request("n", "session/new", { cwd: "/work", additionalDirectories: [] })],
     ["to agent", request(2, "session/new", { cwd: "/work", mcpServers: [], additionalDirectories: [] })],
@@ -107,6 +112,11 @@ describe("what is kept", () => {
       ["agent", update("s1", { sessionUpdate: "session_info_update", title: "Greeting" })],
       ["to client", update("s1", { sessionUpdate: "session_info_update", title: "Greeting" })],
       keep({ type: "info", title: "Greeting", at: "2026-01-01T00:00:01.000Z" }),
+      ...[{ _meta: { a: 1 } }, { title: null }].flatMap((said): Row[] => [
+        ["agent", update("s1", { sessionUpdate: "session_info_update", ...said })],
+        ["to client", update("s1", { sessionUpdate: "session_info_update", ...said })],
+        keep({ type: "info", ...("title" in said && { title: null }), at: "2026-01-01T00:00:01.000Z" }),
+      ]),
       ["agent", reply(3, { stopReason: "end_turn" })],
       ["to client", idle({ stopReason: "end_turn" })],
       keepMessage("agent_message", minted(2)),
@@ -431,6 +441,26 @@ describe("§4 replay from the transcript, at an agent that has only session/resu
   });
 });
 
+test("the outputs of terminals stay apart, and what belongs to none is left out", () => {
+  const opened = (terminalId: string) => ({
+    sessionUpdate: "terminal_update",
+    terminalId,
+    output: { data: btoa("?") },
+  });
+  const wrote = (terminalId: string, words: string) => ({
+    sessionUpdate: "terminal_output_chunk",
+    terminalId,
+    data: btoa(words),
+  });
+  const shown = (terminalId: string, words: string) => ({ ...opened(terminalId), output: { data: btoa(words) } });
+  const transcript = [opened("a"), opened("b"), wrote("a", "1"), wrote("b", "2"), wrote("c", "3"), wrote("a", "4")];
+  expect(replayOf(transcript)).toEqual([shown("a", "14"), shown("b", "2")]);
+});
+
+test("what was found, but nobody asked for, changes nothing", () => {
+  play(openDialogue(remembers), [recalled(99, undefined)]);
+});
+
 test("§0 I6 the content of a message is let go once it is kept; what is added to it later is kept as such", () => {
   const dialogue = runningDialogue(remembers, onlyResume);
   dialogue.agent(agentText("One", "a"));
@@ -481,6 +511,8 @@ describe("§4 replay of a live session from the transcript", () => {
 
   test("while it runs: with the message being streamed, which goes on under the same id", () => {
     const dialogue = runningDialogue(remembers, onlyResume);
+    const open = { toolCallId: "t", title: "Read", status: "pending" };
+    dialogue.agent(update("s1", { sessionUpdate: "tool_call", ...open }));
     dialogue.agent(chunk("Hel"));
     dialogue.agent(chunk("lo"));
     play(dialogue, [
@@ -488,6 +520,7 @@ describe("§4 replay of a live session from the transcript", () => {
       recall(1),
       recalled(1, remembered(dialogue.acts)),
       ["to client", message("user_message", minted(1), "hello")],
+      ["to client", update("s1", { sessionUpdate: "tool_call_update", ...open })],
       ["to client", message("agent_message", minted(2), "Hello")],
       ["to client", stateUpdate("running")],
       ["to client", reply("r", {})],
@@ -497,6 +530,13 @@ describe("§4 replay of a live session from the transcript", () => {
       ["to client", idle({ stopReason: "end_turn" })],
       keepMessage("agent_message", minted(2)),
       keepUpdate({ sessionUpdate: "agent_message", messageId: minted(2), content: [text("Hello again")] }),
+    ]);
+  });
+
+  test("is not looked up when none is asked for", () => {
+    play(openDialogue(remembers, onlyResume), [
+      ["client", resume("r")],
+      ["to agent", request(3, "session/resume", v1Params)],
     ]);
   });
 

@@ -202,6 +202,32 @@ describe("§5 ids and boundaries", () => {
     ]);
   });
 
+  const bad: [string, object, object?, object?][] = [
+    ["params with bad `_meta`", {}, {}, { _meta: 1 }],
+    ["bad `_meta`", { _meta: "x" }],
+    ["content with bad `_meta`", {}, { _meta: 1 }],
+    ["content with bad annotations", {}, { annotations: 1 }],
+  ];
+  test.each(bad)("a chunk of %s goes without them", (_, fields, inContent = {}, inParams = {}) => {
+    const sent = (content: object, beside: object, params: object) => ({
+      jsonrpc: "2.0",
+      method: "session/update",
+      params: { sessionId: "s1", update: { sessionUpdate: CHUNKS.agent, ...beside, content }, ...params },
+    });
+    play(runningDialogue(), [
+      ["agent", sent({ ...text("hi"), ...inContent }, fields, inParams)],
+      ["to client", sent(text("hi"), { messageId: m2 }, {})],
+      ["log", "update-repaired"],
+    ]);
+  });
+
+  test.each([[{ type: "text", text: 1 }], [{ type: "image", text: "x" }]])("a chunk of %j is dropped", (content) => {
+    play(runningDialogue(), [
+      ["agent", chunk("agent", content)],
+      ["log", "update-dropped"],
+    ]);
+  });
+
   test("ids are unique in the session, and random per run", () => {
     const ids = (runId: string) => {
       const dialogue = runningDialogue({ runId: "run" });
@@ -245,6 +271,15 @@ describe("§5 empty chunks say nothing and take nobody's place", () => {
     [
       "with an id of the agent's",
       [...saysAs("thought", "a", "x"), ...saysAs("agent", "", "x"), ...saysAs("agent", "b", "x")],
+    ],
+    [
+      "with an id of the agent's, and then a text without one",
+      [...says("thought", "a", m2), ...saysAs("agent", "", "x"), ...says("agent", "b", m3)],
+    ],
+    ["first, and then a thought", [...says("agent", "", m2), ...says("thought", "a", m3), ...says("agent", "b", m4)]],
+    [
+      "after a thought, and then a text of another kind",
+      [...says("thought", "a", m2), ...says("agent", "", m3), ...says("user", "hidden", m4)],
     ],
   ];
   test.each(cases)("%s", (_, script) => {
@@ -296,12 +331,19 @@ describe("§5 the user's message and its echo", () => {
   test("an echo of a prompt of several blocks, in any form, is absorbed block by block", () => {
     const image = { type: "image", data: "aGk=", mimeType: "image/png" };
     const resource = { type: "resource", resource: { uri: "file:///a", text: "A" } };
-    play(fixing([text("See "), image, text("this"), resource]), [
+    const marked = { ...resource, annotations: { priority: 1 }, resource: { ...resource.resource, _meta: { m: 1 } } };
+    play(fixing([text("See "), image, text("this"), resource, resource, image]), [
       ...unheard("user", "See this"),
       ...unheard("user", { ...image, _meta: { seen: true } }),
       ...unheard("user", resource),
+      ...unheard("user", marked),
+      ...unheard("user", { mimeType: "image/png", data: "aGk=", type: "image" }),
       ...says("user", image, m2),
     ]);
+  });
+
+  test("what the user said before any prompt is no echo", () => {
+    play(openDialogue(), says("user", "hidden", minted(1)));
   });
 
   test("an echo after the end of the turn is absorbed", () => {
@@ -354,6 +396,10 @@ describe("§5 restated messages", () => {
     ["another kind is another message", [...streamed, ...saysAs("thought", "Hello", "b")]],
     ["something in between: a new message", [...streamed, ...toolCall("t"), ...saysAs("agent", "Hello", "b")]],
     ["the same text under the same id is more text", [...streamed, ...saysAs("agent", "Hello", "a")]],
+    [
+      "what is no text is a new message",
+      [...streamed, ...saysAs("agent", { type: "image", data: "aGk=", mimeType: "image/png" }, "b")],
+    ],
     ["nothing is no restatement of nothing", [...saysAs("agent", "", "a"), ...saysAs("agent", "", "b")]],
   ];
   test.each(cases)("of an agent whose profile says so: %s", (_, script) => {
@@ -418,8 +464,9 @@ describe("§5 a replayed message keeps its id", () => {
       whole("agent", m4, text("It works")),
     ];
     expect(replay(dialogue, script)).toEqual(expected);
-    // And again: the same ids once more.
+    // And again: the same ids once more, and no more to remember.
     expect(replay(dialogue, script)).toEqual(expected);
+    expect(dialogue.bridge.sessions.get("s1")?.messages.ledger).toHaveLength(4);
   });
 
   test("in this run, after the session was closed", () => {
@@ -446,12 +493,98 @@ describe("§5 a replayed message keeps its id", () => {
     ]);
   });
 
-  test("the agent may leave messages out of the replay", () => {
+  test("the agent may leave messages out of the replay, and tell them in the next", () => {
     const dialogue = openDialogue({}, onlyLoad);
     play(dialogue, turn);
-    expect(replay(dialogue, [chunk("user", "hello"), chunk("agent", "It works")])).toEqual([
+    expect(replay(dialogue, [chunk("user", "hello"), chunk("user", ""), chunk("agent", "It works")])).toEqual([
       whole("user", minted(1), text("hello")),
       whole("agent", m3, text("It works")),
+    ]);
+    expect(replay(dialogue, [chunk("thought", "hm")])).toEqual([whole("thought", m2, text("hm"))]);
+  });
+
+  /** A dialogue in which the agent answered the prompt "same" with these messages under ids of its own. */
+  function answered(...said: [Kind, string, string][]): Dialogue {
+    const dialogue = openDialogue({ acceptWindow: 0 }, onlyLoad);
+    dialogue.client(request("p", "session/prompt", { sessionId: "s1", prompt: [text("same")] }));
+    for (const [kind, words, id] of said) dialogue.agent(chunk(kind, words, id));
+    dialogue.agent(reply(3, { stopReason: "end_turn" }));
+    return dialogue;
+  }
+  const derived = expect.stringMatching(/^r_/);
+  const replays: [string, Dialogue, [Kind, string, string?][], [Kind, unknown, string][]][] = [
+    [
+      "messages of one kind, without their ids: told apart by what the ledger knows",
+      answered(["agent", "one", "a"], ["agent", "two", "b"], ["agent", "three", "c"]),
+      [
+        ["user", "same"],
+        ["agent", "o"],
+        ["agent", "ne"],
+        ["agent", "two"],
+        ["agent", "three"],
+      ],
+      [
+        ["user", minted(1), "same"],
+        ["agent", "a", "one"],
+        ["agent", "b", "two"],
+        ["agent", "c", "three"],
+      ],
+    ],
+    [
+      "the same words in another kind of message",
+      answered(["agent", "same", "a"]),
+      [["agent", "same"]],
+      [["agent", "a", "same"]],
+    ],
+    [
+      "chunks with one id are one message, whatever the ledger knows",
+      answered(["agent", "ok", "a"]),
+      [
+        ["agent", "pre", "x"],
+        ["agent", "ok", "x"],
+      ],
+      [["agent", "x", "preok"]],
+    ],
+    [
+      "an id that a message of the ledger has is not given to another",
+      answered(["agent", "ok", "x"]),
+      [
+        ["agent", "ok", "y"],
+        ["agent", "other", "x"],
+      ],
+      [
+        ["agent", "x", "ok"],
+        ["agent", derived, "other"],
+      ],
+    ],
+    [
+      "a message that was told anew keeps its id, and no other gets it",
+      answered(["agent", "ok", "x"]),
+      [
+        ["agent", "new", "x"],
+        ["agent", "new"],
+      ],
+      [
+        ["agent", "x", "new"],
+        ["agent", derived, "new"],
+      ],
+    ],
+  ];
+  test.each(replays)("%s", (_, dialogue, told, expected) => {
+    const heard = replay(
+      dialogue,
+      told.map(([kind, words, id]) => chunk(kind, words, id)),
+    );
+    expect(heard).toEqual(expected.map(([kind, id, words]) => whole(kind, id, text(words))));
+  });
+
+  test("what is said of a message after it was told anew is added to that", () => {
+    const dialogue = answered(["agent", "first", "x0"], ["thought", "hm", "x1"], ["agent", "ok", "x1"]);
+    expect(replay(dialogue, [chunk("agent", "okay", "x1")])).toEqual([whole("agent", "x1", text("okay"))]);
+    play(dialogue, saysAs("agent", "!", "x1"));
+    expect(replay(dialogue, [chunk("agent", "okay!"), chunk("thought", "hm")])).toEqual([
+      whole("agent", "x1", text("okay!")),
+      whole("thought", "x1", text("hm")),
     ]);
   });
 
@@ -486,6 +619,38 @@ describe("§5 a replayed message keeps its id", () => {
     expect(
       freshReplay("x", [chunk("user", "hel", "u1"), chunk("user", "lo", "u1"), chunk("agent", "hi", "a1")]),
     ).toEqual([whole("user", "u1", text("hello")), whole("agent", "a1", text("hi"))]);
+  });
+
+  test("of another run: the ids of the first replay hold in the next, also without them", () => {
+    const dialogue = pairedDialogue({}, onlyLoad);
+    replay(dialogue, [chunk("agent", "a", "a1"), chunk("agent", "b", "a2")]);
+    expect(replay(dialogue, [chunk("agent", "a"), chunk("agent", "b")])).toEqual([
+      whole("agent", "a1", text("a")),
+      whole("agent", "a2", text("b")),
+    ]);
+  });
+
+  test("of another run: a message the agent comes back to is continued; `_meta` of all its chunks counts", () => {
+    const thought = (n: number) =>
+      update("s1", { ...asObject(asObject(chunk("thought", "m", "t2")["params"])["update"]), _meta: { [n]: n } });
+    const script = [
+      chunk("agent", "a", "x1"),
+      chunk("thought", "hm", "t1"),
+      chunk("agent", "b", "x1"),
+      thought(1),
+      thought(2),
+    ];
+    expect(freshReplay("x", script)).toEqual([
+      whole("agent", "x1", text("a")),
+      whole("thought", "t1", text("hm")),
+      chunk("agent", "b", "x1"),
+      update("s1", { sessionUpdate: "agent_thought", messageId: "t2", content: [text("mm")], _meta: { 1: 1, 2: 2 } }),
+    ]);
+  });
+
+  test("of another run, without ids: what else there is does not matter", () => {
+    const ids = idsOf(freshReplay("x", [chunk("user", "yes"), chunk("agent", "ok"), chunk("user", "no")]));
+    expect(idsOf(freshReplay("y", [chunk("user", "no")]))).toEqual([ids[2]]);
   });
 
   test("of another run, without ids: derived, the same in every run, and unlike for unlike messages", () => {
@@ -555,6 +720,7 @@ describe("§5 a replayed message keeps its id", () => {
       chunk("agent", "b"),
       replayedToolCall,
       chunk("agent", "c"),
+      update("s1", { sessionUpdate: "plan_removed", planId: "p" }),
       update("s1", plan("Fourth")),
     ]);
     const [ab, c] = idsOf(heard).filter((id) => id !== undefined);
@@ -564,20 +730,34 @@ describe("§5 a replayed message keeps its id", () => {
       shown("Second"),
       shown("Third"),
       whole("agent", c, text("c")),
+      update("s1", { sessionUpdate: "plan_removed", planId: "p" }),
       shown("Fourth"),
+    ]);
+  });
+
+  test("a compaction comes after the message before it", () => {
+    const compaction = update("s1", { sessionUpdate: "compaction_update", compactionId: "c", status: "completed" });
+    expect(freshReplay("x", [chunk("agent", "a", "a1"), compaction, chunk("agent", "b", "a2")])).toEqual([
+      whole("agent", "a1", text("a")),
+      compaction,
+      whole("agent", "a2", text("b")),
     ]);
   });
 
   test("what is no plain text stays a block of its own", () => {
     const image = { type: "image", data: "aGk=", mimeType: "image/png" };
     const marked = { ...text("b"), annotations: { priority: 1 } };
+    const resource = { type: "resource", resource: { uri: "file:///a", text: "A" } };
+    const own = { type: "_note", text: "n" };
     const [message] = freshReplay("x", [
       chunk("agent", "a"),
       chunk("agent", image),
       chunk("agent", marked),
+      ...[resource, resource, own, own].map((block) => chunk("agent", block)),
       chunk("agent", "c"),
       chunk("agent", "d"),
     ]);
-    expect(message).toEqual(whole("agent", idsOf([message ?? {}])[0], text("a"), image, marked, text("cd")));
+    const content = [text("a"), image, marked, resource, resource, own, own, text("cd")];
+    expect(message).toEqual(whole("agent", idsOf([message ?? {}])[0], ...content));
   });
 });

@@ -247,6 +247,45 @@ describe("§1 which pairing", () => {
       ]);
     });
 
+    test("that does not know version 1, and fails in version 2: that error", () => {
+      play(createDialogue(), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", unsupported],
+        ["to agent", hello(2, { protocolVersion: 2, info, capabilities: {} })],
+        ["agent", fail(2, -32603, "no licence")],
+        ["to client", fail("c", -32603, "no licence")],
+      ]);
+    });
+
+    test("--agent-protocol 1: an error that is not about the version is the client's", () => {
+      play(createDialogue({ agentProtocol: "1" }), [
+        ["client", hello("c", helloV1)],
+        ["to agent", hello(1, helloV1)],
+        ["agent", fail(1, -32603, "no licence")],
+        ["to client", fail("c", -32603, "no licence")],
+      ]);
+    });
+
+    test.each([[true], [false]])("logins in a terminal for a client that has them: %j", (terminal) => {
+      const login = { methodId: "t", type: "terminal", name: "T", args: ["login"] };
+      const { methodId, ...rest } = login;
+      const client = { ...helloV1, clientCapabilities: { auth: { terminal } } };
+      play(createDialogue({ agentProtocol: "2" }), [
+        ["client", hello("c", client)],
+        ["to agent", expect.objectContaining({ id: 1, method: "initialize" })],
+        ["agent", reply(1, { ...plainV2, authMethods: [login] })],
+        [
+          "to client",
+          reply("c", {
+            ...plainV2AsV1,
+            agentCapabilities: { ...plainV2AsV1.agentCapabilities, auth: { logout: {} } },
+            authMethods: terminal ? [{ ...rest, id: methodId }] : [],
+          }),
+        ],
+      ]);
+    });
+
     test("a request sent before the answer waits for it", () => {
       play(createDialogue(), [
         ["client", hello("c", helloV1)],
@@ -428,12 +467,27 @@ describe("§1 --agent-protocol", () => {
     play(createDialogue(options), script);
   });
 
-  test("after a failed attempt the client may try again", () => {
+  test("a second one is refused while the first is open", () => {
     play(createDialogue({ agentProtocol: "1" }), [
+      ["client", hello("c")],
+      ["to agent", hello(1, toV1)],
+      ["client", hello("d")],
+      ["to client", fail("d", -32600, "initialize is already in progress")],
+      ["agent", reply(1, plainV1)],
+      ["to client", reply("c", plainV1AsV2)],
+    ]);
+  });
+
+  test("after a failed attempt the client may try again", () => {
+    const dialogue = createDialogue({ agentProtocol: "1" });
+    play(dialogue, [
       ["client", hello("c")],
       ["to agent", hello(1, toV1)],
       ["agent", fail(1, -32603, "not yet")],
       ["to client", fail("c", -32603, "not yet")],
+    ]);
+    expect([...dialogue.timers.keys()]).toEqual([]);
+    play(dialogue, [
       ["client", hello("d")],
       ["to agent", hello(2, toV1)],
       ["agent", reply(2, plainV1)],
@@ -632,6 +686,15 @@ test("§1 the answer may carry the string twin of the bridge's id", () => {
     ["to agent", hello(1, toBoth)],
     ["agent", reply("1", plainV1)],
     ["to client", reply("c", plainV1AsV2)],
+  ]);
+});
+
+test("§1 what the agent asks before its `initialize` answer is refused", () => {
+  play(createDialogue(), [
+    ["client", hello("c")],
+    ["to agent", hello(1, toBoth)],
+    ["agent", request(5, "fs/read_text_file", {})],
+    ["to agent", fail(5, -32600, "initialize has not been answered yet")],
   ]);
 });
 

@@ -6,6 +6,7 @@ import {
   type Act,
   agentHello,
   type Dialogue,
+  downgradeDialogue,
   openDialogue,
   pairedDialogue,
   play,
@@ -54,6 +55,15 @@ describe("to the agent", () => {
       ["client", request("r", method, params)],
       ["to agent", request(3, v1Method, v1Params)],
     ]);
+  });
+
+  test("once, whatever pairing", () => {
+    const swapped = { paths: parsePathMap(["/a=/b", "/b=/a"]) };
+    for (const dialogue of [pairedDialogue(swapped), downgradeDialogue({}, swapped)])
+      play(dialogue, [
+        ["client", request("l", "session/list", { cwd: "/a" })],
+        ["to agent", request(2, "session/list", { cwd: "/b" })],
+      ]);
   });
 
   test("MCP servers are started as they are", () => {

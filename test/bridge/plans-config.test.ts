@@ -49,6 +49,8 @@ describe("§7 plans", () => {
       hears({ sessionUpdate: "plan_update", plan: items }),
       says({ sessionUpdate: "plan_update", plan: { type: "markdown", planId: "p8", content: "# A" } }),
       hears({ sessionUpdate: "plan_update", plan: { type: "markdown", planId: "p8", content: "# A" } }),
+      says({ sessionUpdate: "plan_update", plan: { ...items, entries: [entry("a", { status: "blocked" })] } }),
+      hears({ sessionUpdate: "plan_update", plan: { ...items, entries: [entry("a", { status: "_blocked" })] } }),
       says({ sessionUpdate: "plan_removed", planId: "p7" }),
       hears({ sessionUpdate: "plan_removed", planId: "p7" }),
     ]);
@@ -260,6 +262,32 @@ describe("§8 session/set_config_option", () => {
           error: expect.objectContaining({ code: -32602, message: expect.stringContaining(named) }),
         },
       ],
+    ]);
+  });
+
+  test("of a session the agent has lost: -32002", () => {
+    play(configured({ configOptions: [effort("low")] }), [
+      [
+        "client",
+        request(1, "session/set_config_option", { sessionId: "s1", configId: "effort", type: "id", value: "high" }),
+      ],
+      ["to agent", request(3, "session/set_config_option", { sessionId: "s1", configId: "effort", value: "high" })],
+      ["agent", fail(3, -32602, "Session not found")],
+      ["to client", fail(1, -32002, "Session not found", expect.objectContaining({ sessionId: "s1" }))],
+    ]);
+  });
+
+  test("an option that is gone by the time the agent answers is not set any more", () => {
+    play(configured({ configOptions: [effort("low")] }), [
+      [
+        "client",
+        request(1, "session/set_config_option", { sessionId: "s1", configId: "effort", type: "id", value: "high" }),
+      ],
+      ["to agent", request(3, "session/set_config_option", { sessionId: "s1", configId: "effort", value: "high" })],
+      says({ sessionUpdate: "config_option_update", configOptions: [web(true)] }),
+      hears({ sessionUpdate: "config_option_update", configOptions: [web(true, v2)] }),
+      ["agent", reply(3, {})],
+      ["to client", reply(1, { configOptions: [web(true, v2)] })],
     ]);
   });
 

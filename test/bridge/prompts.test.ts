@@ -262,6 +262,15 @@ describe("§9 the prompt's result", () => {
     ]);
   });
 
+  test("the string twin of an id of several digits counts too", () => {
+    const dialogue = openDialogue();
+    for (let id = 0; id < 10; id++) dialogue.client(request(id, "session/list", {}));
+    play(dialogue, [
+      ["agent", fail("12", 1, "no")],
+      ["to client", fail(9, 1, "no")],
+    ]);
+  });
+
   test("the string twin of the id counts; a second response settles nothing", () => {
     play(runningDialogue(), [
       ["agent", reply(String(RUNNING), { stopReason: "end_turn" })],
@@ -500,7 +509,7 @@ describe("§9 a second prompt while the first runs", () => {
       ["client", prompt("q", "two")],
       ["client", prompt("r", "three")],
       ["client", notify("$/cancel_request", { requestId: "q" })],
-      ["to client", fail("q", -32800, expect.any(String))],
+      ["to client", fail("q", -32800, "the prompt was cancelled before the agent took it")],
       ["client", notify("$/cancel_request", { requestId: "q" })],
       ["agent", reply(RUNNING, { stopReason: "end_turn" })],
       ["to client", idle({ stopReason: "end_turn" })],
@@ -722,6 +731,17 @@ describe("§9 session/cancel", () => {
     ]);
   });
 
+  test("what is no question stays", () => {
+    play(runningDialogue(), [
+      ["agent", request("a", "_ask", { sessionId: "s1" })],
+      ["to client", request(1, "_ask", { sessionId: "s1" })],
+      ["client", cancel],
+      ["to agent", cancel],
+      ["client", reply(1, { x: 1 })],
+      ["to agent", reply("a", { x: 1 })],
+    ]);
+  });
+
   test("questions of another session stay", () => {
     const dialogue = openSecond(runningDialogue());
     dialogue.agent(
@@ -872,6 +892,38 @@ describe("§9 no silent time-outs on running work", () => {
   });
 });
 
+describe("§9 timers", () => {
+  const waits = { settle: 50, cancelTimeout: 500, stallNotice: 10_000 };
+  const busy = fail(3, -32603, "A prompt is already running in this session");
+  const ends: [string, Dialogue, unknown[]][] = [
+    ["an answer and quiet", runningDialogue(waits), [reply(RUNNING, { stopReason: "end_turn" }), 50]],
+    ["a cancel that is never answered", runningDialogue(waits), [cancel, 500]],
+    ["a refusal", openDialogue(waits), [prompt("p", "hi"), fail(3, -32603, "no")]],
+    ["a cancel while a busy agent is waited for", openDialogue(waits), [prompt("p", "hi"), busy, cancel]],
+    ["the same, of an accepted prompt", openDialogue({ ...waits, acceptWindow: 0 }), [prompt("p", "hi"), busy, cancel]],
+  ];
+  test.each(ends)("%s leaves none", (_, dialogue, happens) => {
+    for (const what of happens) {
+      if (typeof what === "number") dialogue.wait(what);
+      else if ("method" in Object(what)) dialogue.client(what);
+      else dialogue.agent(what);
+    }
+    expect([...dialogue.timers.keys()]).toEqual([]);
+  });
+
+  test.each(["accept", "retry", "stall", "settle", "cancel", "quiet", "unprompted"])(
+    "%s that runs out after its turn changes nothing",
+    (name) => {
+      const late: Row = ["event", { type: "timer", name: `${name} s1` }];
+      play(openDialogue(waits), [late]);
+    },
+  );
+
+  test("settle that runs out in the next turn does not end it", () => {
+    play(runningDialogue(waits), [["event", { type: "timer", name: "settle s1" }]]);
+  });
+});
+
 describe("§9 `$/cancel_request` is passed on with the id mapped", () => {
   test("the client's, for a request the agent has", () => {
     play(openDialogue(), [
@@ -935,6 +987,19 @@ describe("§9 `$/cancel_request` is passed on with the id mapped", () => {
     ]);
   });
 
+  test("the agent's, for the second of its questions", () => {
+    play(runningDialogue(), [
+      ...toolCall("t"),
+      ["agent", permission("a")],
+      ["to client", askedPermission(1)],
+      ["to client", stateUpdate("requires_action")],
+      ["agent", permission("b")],
+      ["to client", askedPermission(2)],
+      ["agent", notify("$/cancel_request", { requestId: "b" })],
+      ["to client", notify("$/cancel_request", { requestId: 2 })],
+    ]);
+  });
+
   test("the agent's, for an unknown id: ignored", () => {
     play(openDialogue(), [["agent", notify("$/cancel_request", { requestId: 1 })]]);
   });
@@ -948,7 +1013,9 @@ describe("§9 tool_call/cancel and terminal/cancel are never advertised for v1 w
     const dialogue = runningDialogue();
     play(dialogue, toolCall("t", "in_progress"));
     const { sent } = dialogue.client(request("c", method, params));
-    expect(sent).toEqual([["client", { jsonrpc: "2.0", id: "c", error: expect.objectContaining({ code: -32602 }) }]]);
+    const message = "the agent cannot cancel this: it announced no such capability";
+    const { sessionId: _, ...named } = params;
+    expect(sent).toEqual([["client", fail("c", -32602, message, named)]]);
   });
 });
 
@@ -1044,6 +1111,7 @@ describe("§9 the agent dies", () => {
 describe("§9 an agent that never falls silent", () => {
   test("has its turn ended ten seconds after its answer; what follows is background", () => {
     const dialogue = openDialogue({ settle: 50 });
+    dialogue.wait(5000);
     const { toAgent } = dialogue.client(request(1, "session/prompt", { sessionId: "s1", prompt: [text("hello")] }));
     dialogue.agent(reply(toAgent[0]?.["id"], { stopReason: "end_turn" }));
     const idles: unknown[] = [];

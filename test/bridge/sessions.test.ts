@@ -290,6 +290,22 @@ describe("§3 a session id the agent uses again starts with fresh state", () => 
       ],
     ],
   ];
+  test("while the old one works: that is over for the client", () => {
+    play(runningDialogue(), [
+      ["agent", update("s1", { ...toolCall, status: "pending" })],
+      ["to client", update("s1", { ...toolCall, sessionUpdate: "tool_call_update", status: "pending" })],
+      ["client", prompt("held", "next")],
+      ["client", request("n", "session/new", { cwd: "/other" })],
+      ["to agent", request(4, "session/new", { cwd: "/other", mcpServers: [] })],
+      ["agent", reply(4, { sessionId: "s1" })],
+      ["to client", fail("held", -32800, expect.any(String))],
+      ["to client", update("s1", { sessionUpdate: "tool_call_update", toolCallId: "t", status: "cancelled" })],
+      ["to client", idle({ stopReason: "cancelled" })],
+      ["to client", reply("n", { sessionId: "s1" })],
+      ["log", "session-id-reused"],
+    ]);
+  });
+
   test.each(cases)("%s", (_, leave) => {
     play(openDialogue(), [
       ["agent", agentText("old")],
@@ -349,6 +365,30 @@ describe("§4 session/list", () => {
     ]);
   });
 
+  test.each([[["/lib"]], [[]]])("of an agent without it: additional directories %j", (additionalDirectories) => {
+    const hello = agentWith({ sessionCapabilities: { additionalDirectories: {} } });
+    play(pairedDialogue({}, hello), [
+      ["client", request("n", "session/new", { cwd: "/a", additionalDirectories })],
+      ["to agent", request(2, "session/new", { cwd: "/a", additionalDirectories, mcpServers: [] })],
+      ["agent", reply(2, { sessionId: "s1" })],
+      ["to client", reply("n", { sessionId: "s1" })],
+      ["client", request("l", "session/list", {})],
+      [
+        "to client",
+        reply("l", {
+          sessions: [
+            {
+              sessionId: "s1",
+              cwd: "/a",
+              updatedAt: expect.any(String),
+              ...(additionalDirectories.length > 0 && { additionalDirectories }),
+            },
+          ],
+        }),
+      ],
+    ]);
+  });
+
   test("without a filter every entry stays, and a next cursor of null is left out", () => {
     play(pairedDialogue(), [
       ["client", request("l", "session/list", {})],
@@ -395,6 +435,11 @@ describe("§4 session/list", () => {
       ["to client", reply("l", { sessions: [entry("s2", "/b", 1)] })],
       ["client", request("l", "session/list", { cwd: "/nowhere" })],
       ["to client", reply("l", { sessions: [] })],
+      // What says nothing of the title leaves it.
+      ["agent", update("s1", { sessionUpdate: "session_info_update" })],
+      ["to client", update("s1", { sessionUpdate: "session_info_update" })],
+      ["client", request("l", "session/list", { cwd: "/a" })],
+      ["to client", reply("l", { sessions: [entry("s1", "/a", 2, { title: "First" })] })],
       // A title is taken back with null.
       ["agent", update("s1", { sessionUpdate: "session_info_update", title: null, updatedAt: "2026-02-01T00:00:00Z" })],
       [
@@ -508,6 +553,29 @@ describe("§4 session/resume without replay", () => {
       ["wait", 1],
       ["to client", idle({}, "s9")],
       ["to client", reply("r", {})],
+    ]);
+  });
+
+  test("session/load announced but missing: its error is the client's", () => {
+    play(pairedDialogue({}, onlyLoad), [
+      ["client", resume],
+      ["to agent", request(2, "session/load", v1Params)],
+      ["agent", fail(2, -32601, "Method not found")],
+      ["to client", fail("r", -32601, "Method not found")],
+    ]);
+  });
+
+  test("what a result does not say of modes stays", () => {
+    play(pairedDialogue(), [
+      ["client", request("n", "session/new", { cwd: "/work" })],
+      ["to agent", request(2, "session/new", { cwd: "/work", mcpServers: [] })],
+      ["agent", reply(2, { sessionId: "s9", modes })],
+      ["to client", reply("n", { sessionId: "s9", configOptions: [mode] })],
+      ["client", resume],
+      ["to agent", request(3, "session/resume", v1Params)],
+      ["agent", reply(3, { modes: null })],
+      ["to client", idle({}, "s9")],
+      ["to client", reply("r", { configOptions: [mode] })],
     ]);
   });
 
@@ -633,11 +701,26 @@ describe("§4 session/resume with replay", () => {
       ["agent", chunk("agent_message_chunk", "a1", "Do")],
       ["to client", whole("agent_thought", "a1", "Hm")],
       ["agent", chunk("agent_message_chunk", "a1", "ne.")],
-      ["agent", update("s9", { sessionUpdate: "tool_call", toolCallId: "t", title: "T", status: "completed" })],
+      [
+        "agent",
+        update("s9", {
+          sessionUpdate: "tool_call",
+          toolCallId: "t",
+          title: "T",
+          status: "completed",
+          locations: [{ path: "a" }],
+        }),
+      ],
       ["to client", whole("agent_message", "a1", "Done.")],
       [
         "to client",
-        update("s9", { sessionUpdate: "tool_call_update", toolCallId: "t", title: "T", status: "completed" }),
+        update("s9", {
+          sessionUpdate: "tool_call_update",
+          toolCallId: "t",
+          title: "T",
+          status: "completed",
+          locations: [{ path: "/work/a" }],
+        }),
       ],
       ["agent", update("s9", { sessionUpdate: "plan", entries: [] })],
       [
@@ -676,14 +759,19 @@ describe("§4 session/resume with replay", () => {
     ]);
   });
 
-  test.each([[{ type: "_cursor", at: 7 }], [{ type: "message", messageId: "m" }], [{}], ["start"], [7]])(
-    "replayFrom %j: -32602, nothing sent",
-    (replayFrom) => {
-      const dialogue = pairedDialogue();
-      const { sent } = dialogue.client(request("r", "session/resume", { sessionId: "s9", cwd: "/work", replayFrom }));
-      expect(sent).toEqual([["client", { jsonrpc: "2.0", id: "r", error: expect.objectContaining({ code: -32602 }) }]]);
-    },
-  );
+  const supported = { supported: ["start"] };
+  test.each<[unknown, object?]>([
+    [{ type: "_cursor", at: 7 }, supported],
+    [{ type: "message", messageId: "m" }, supported],
+    [{}],
+    ["start"],
+    [7],
+  ])("replayFrom %j: -32602, nothing sent", (replayFrom, data) => {
+    play(pairedDialogue(), [
+      ["client", request("r", "session/resume", { sessionId: "s9", cwd: "/work", replayFrom })],
+      ["to client", fail("r", -32602, expect.any(String), data)],
+    ]);
+  });
 
   test("of a session at work, at an agent that could load it: the running turn is not disturbed", () => {
     const dialogue = runningDialogue();
@@ -859,6 +947,27 @@ describe("§4 session/close", () => {
     },
   );
 
+  test("twice, with running work: both are answered after it", () => {
+    play(runningDialogue({}, bare), [
+      ["client", close],
+      cancelled,
+      ["client", { ...close, id: "again" }],
+      ["agent", reply(RUNNING, { stopReason: "cancelled" })],
+      ["to client", idle({ stopReason: "cancelled" })],
+      ["to client", reply("c", {})],
+      ["to client", reply("again", {})],
+    ]);
+  });
+
+  test("of a session the agent has lost: {}", () => {
+    play(openDialogue(), [
+      ["client", close],
+      ["to agent", forwarded(3)],
+      ["agent", fail(3, -32602, "Session not found")],
+      ["to client", reply("c", {})],
+    ]);
+  });
+
   test("a resume sent meanwhile comes after it", () => {
     const v1Params = { sessionId: "s1", cwd: "/work", mcpServers: [] };
     play(runningDialogue({}, agentHello), [
@@ -998,6 +1107,15 @@ describe("§4 session/delete", () => {
       ["to client", fail("d", -32601, expect.any(String))],
       ["agent", reply(RUNNING, { stopReason: "end_turn" })],
       ["to client", idle({ stopReason: "end_turn" })],
+    ]);
+  });
+
+  test("of a session the agent has lost: -32002", () => {
+    play(openDialogue(), [
+      ["client", remove],
+      ["to agent", request(3, "session/delete", { sessionId: "s1" })],
+      ["agent", fail(3, -32602, "Session not found")],
+      ["to client", fail("d", -32002, "Session not found", expect.objectContaining({ sessionId: "s1" }))],
     ]);
   });
 

@@ -163,6 +163,14 @@ describe("§9 work nobody asked for", () => {
   });
 });
 
+test("what is told again while a session is resumed is no work", () => {
+  const agentCapabilities = { loadSession: true };
+  const hello = { protocolVersion: 1, agentInfo: { name: "a", version: "1" }, agentCapabilities };
+  const dialogue = openDialogue(shown, hello);
+  dialogue.client(request("r", "session/resume", { sessionId: "s1", cwd: "/work", replayFrom: { type: "start" } }));
+  expect(dialogue.agent(agentText("old", "a")).toClient).toEqual([]);
+});
+
 describe("§9 --stall-notice", () => {
   const stall = { stallNotice: 10_000 };
   const notice: Row = [
@@ -184,11 +192,11 @@ describe("§9 --stall-notice", () => {
       ["wait", 9949],
       ["wait", 1],
       notice,
-      ["wait", 60_000],
+      ["wait", 55_000],
       ["agent", agentText("Still here")],
       ["to client", agentText("Still here", minted(2))],
       ["wait", 9999],
-      ["wait", 10_001],
+      ["wait", 1],
       notice,
       ["wait", 60_000],
       ["agent", reply(RUNNING, { stopReason: "end_turn" })],

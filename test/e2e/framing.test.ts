@@ -1,7 +1,7 @@
 // Guards docs/mapping.md §12: what counts as a frame, from either side, and what becomes of everything else.
 import { describe, expect, test, vi } from "vitest";
 import { asObject, type JsonObject } from "../../src/protocol/json.ts";
-import { type BridgeProcess, bridgeForTest } from "../support/bridge-process.ts";
+import { type BridgeProcess, bridgeForTest, isOver } from "../support/bridge-process.ts";
 import { HELLO, initialize, newSession, openSession, outline, text, turn, updateOf } from "../support/conversation.ts";
 import { rawAgent, type Step, says } from "../support/raw-agent.ts";
 
@@ -84,7 +84,8 @@ describe("from the agent", () => {
 });
 
 describe("from the client", () => {
-  test("whatever is no request is answered, with no id; the connection lives on", async () => {
+  test("whatever is no request is answered, with no id; the connection lives on", async ({ skip }) => {
+    skip(isOver("sdk-ws", "http"), "the SDK's clients send nothing but messages");
     const bridge = bridgeForTest(rawAgent());
     await openSession(bridge);
     const line = async (bytes: string): Promise<JsonObject> => {
@@ -125,7 +126,8 @@ describe("from the client", () => {
     expect(await first).toEqual({ jsonrpc: "2.0", id: "twice", result: { gone: true } });
   });
 
-  test("a BOM, CRLF, blank lines, and characters cut at every byte", async () => {
+  test("a BOM, CRLF, blank lines, and characters cut at every byte", async ({ skip }) => {
+    skip(isOver("sdk-ws", "http"), "the SDK's clients write messages in their own way");
     const bridge = bridgeForTest(rawAgent());
     bridge.send({ jsonrpc: "2.0", id: "init", method: "initialize", params: HELLO }, (line) => [`\uFEFF${line}\r\n`]);
     await bridge.next("answer to initialize", (frame) => "error" in frame || frame["id"] === "init");
@@ -145,7 +147,8 @@ describe("from the client", () => {
   });
 });
 
-test("what nests too deeply to be written costs its own frame, and who waits for it an error", async () => {
+test("what nests too deeply to be written costs its own frame, and who waits for it an error", async ({ skip }) => {
+  skip(isOver("sdk-ws", "http"), "the SDK's clients cannot write it either");
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const line = (rest: string) => ({ write: `{"jsonrpc":"2.0",${rest}}\n` });
   const bridge = bridgeForTest(
@@ -210,7 +213,8 @@ describe("large frames", () => {
     expect(outline(updates)).toEqual(["user_message", "running", "agent_message_chunk", "idle"]);
   }
 
-  test("the client's beyond --max-frame: a request gets an error, an answer counts as none", async () => {
+  test("the client's beyond --max-frame: a request gets an error, an answer counts as none", async ({ skip }) => {
+    skip(isOver("ws", "sdk-ws", "http"), "refused by the transport: test/remote/hostile.test.ts");
     const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];
     const params = { sessionId: "s1", toolCall: { toolCallId: "t1", title: "Delete" }, options };
     const asks = { send: { jsonrpc: "2.0", id: 8, method: "session/request_permission", params } };

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { asObject, type JsonObject } from "../../src/protocol/json.ts";
-import { bridgeForTest, CLI, peer } from "../support/bridge-process.ts";
+import { bridgeForTest, CLI, isOver, peer } from "../support/bridge-process.ts";
 import { runProgram } from "../support/programs.ts";
 import { rawAgent } from "../support/raw-agent.ts";
 import type { Receiver } from "../support/schema.ts";
@@ -92,7 +92,8 @@ test("a v2 client and a v2 agent", async () => {
   expect(first(clientSide, "client")["result"]).toEqual(first(agentSide, "client")["result"]);
 });
 
-test("bytes are not written anew: spaces, escapes, numbers and unknown fields stay as they were", async () => {
+test("bytes are not written anew: spaces, escapes, numbers and unknown fields stay as they were", async ({ skip }) => {
+  skip(isOver("sdk-ws", "http"), "the SDK's clients write messages anew");
   const update = (text: string) =>
     `{ "method":"session/update", "jsonrpc" : "2.0","params":{"sessionId":"s1","update":{"sessionUpdate":` +
     `"agent_message_chunk","content":{"text":"${text}","type":"text"},"extra":[1.0,1e2,-0]}}, "later" : null }`;

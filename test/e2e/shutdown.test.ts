@@ -3,7 +3,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { asArray, asObject, type JsonObject } from "../../src/protocol/json.ts";
-import { type BridgeProcess, bridgeForTest } from "../support/bridge-process.ts";
+import { type BridgeProcess, bridgeForTest, isOver } from "../support/bridge-process.ts";
 import {
   initialize,
   newSession,
@@ -115,7 +115,8 @@ describe("the client leaves", () => {
     expect(bridge.agentSide()).toMatchObject({ inputEnded: true, exit: { code: 0, signal: null } });
   });
 
-  test("in the middle of a turn", async () => {
+  test("in the middle of a turn", async ({ skip }) => {
+    skip(isOver("ws", "sdk-ws", "http"), "who leaves there hears nothing more");
     const bridge = bridgeForTest(rawAgent(busy));
     const running = await midTurn(bridge);
     bridge.leave();

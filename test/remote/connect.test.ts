@@ -125,6 +125,21 @@ describe("a serve at the other end", () => {
     await server.agents(0);
   });
 
+  test("says itself why there is no agent", async () => {
+    const server = await serveForTest(["tcp:127.0.0.1:0", "ws://127.0.0.1:0"], ["no-such-agent-anywhere"]);
+    for (const url of Object.values(server.addresses)) {
+      const client = stdioClient(["--connect", url]);
+      expect(await client.request("initialize", HELLO)).toMatchObject({
+        error: {
+          message: expect.stringContaining("no-such-agent-anywhere was not found"),
+          data: { command: ["no-such-agent-anywhere"], hint: expect.stringContaining("spelling") },
+        },
+      });
+      expect(await client.exited()).toEqual({ code: 1, signal: null });
+      expect(client.said()).toContain("no-such-agent-anywhere was not found");
+    }
+  });
+
   test("is shown the token it asks for, and no other will do", async () => {
     const [right, wrong] = [tokenFile("right", "open-sesame\n"), tokenFile("wrong", "open-barley")];
     const server = await serveForTest(["tcp:127.0.0.1:0", "ws://127.0.0.1:0"], talks, ["--token-file", right]);
@@ -135,7 +150,7 @@ describe("a serve at the other end", () => {
       expect(await client.exited()).toEqual({ code: 0, signal: null });
       const stranger = stdioClient(["--connect", url, "--token-file", wrong]);
       const answer = await stranger.request("initialize", HELLO);
-      expect(JSON.stringify(answer["error"])).toMatch(/token/);
+      expect(JSON.stringify(answer["error"])).toMatch(/a token is needed|401/);
       stranger.leave();
       await stranger.exited();
     }

@@ -14,7 +14,6 @@ import {
   converse,
   HELLO,
   httpClient,
-  lineClient,
   openSession,
   poll,
   rawAgent,
@@ -221,17 +220,28 @@ test("a connection on which nothing is said for too long is ended, but not while
   await server.agents(0);
 });
 
-test("10000 connects that say nothing keep nobody out", async () => {
-  const server = await serveForTest(["unix:$dir/socket", "ws://127.0.0.1:0"], talks);
+/** What begins a request and does not end it. */
+const HALF = "POST /acp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+
+test("10000 connects that say nothing, or half of something, keep nobody out", async () => {
+  const server = await serveForTest(["unix:$dir/socket", "tcp:127.0.0.1:0", "ws://127.0.0.1:0"], talks);
   const path = join(server.directory, "socket");
   const bystander = unixClient(path);
   const sessionId = await openSession(bystander);
   const before = peakMemory(server.pid);
+  const [tcp, ws] = [server.port("tcp"), server.port("ws")];
+  const arrive = [
+    () => connect(path),
+    () => connect(tcp, "127.0.0.1"),
+    () => connect(ws, "127.0.0.1"),
+    () =>
+      connect(ws, "127.0.0.1").on("connect", function (this: Socket) {
+        this.write(HALF);
+      }),
+  ];
   let crowd: Socket[] = [];
   for (let batch = 0; batch < 50; batch++) {
-    const next = Array.from({ length: 200 }, (_, index) =>
-      index % 4 === 0 ? connect(server.port("ws"), "127.0.0.1") : connect(path),
-    );
+    const next = Array.from({ length: 50 }, () => arrive.map((come) => come())).flat();
     for (const socket of next) socket.on("error", () => {});
     // One that the system has no room for either has been turned away too.
     await Promise.all(next.map((socket) => once(socket, "connect").catch(() => {})));
@@ -246,19 +256,66 @@ test("10000 connects that say nothing keep nobody out", async () => {
   expect(peakMemory(server.pid) - before).toBeLessThan(100 * 1024 ** 2);
 });
 
+test("who begins requests and ends none has to go when more of that kind come", async () => {
+  const server = await serveForTest(["ws://127.0.0.1:0"], talks, ["--max-connections", "20"]);
+  const crowd = Array.from({ length: 300 }, () => {
+    const socket = connect(server.port("ws"), "127.0.0.1");
+    socket.on("error", () => {}).write(HALF);
+    return socket.resume();
+  });
+  await server.until("room", () => (crowd.filter(({ closed }) => !closed).length <= 20 ? true : undefined));
+  const client = httpClient(server.addresses["ws"] ?? "");
+  expect(await converse(client, await openSession(client))).toBe("Hello");
+  for (const socket of crowd) socket.destroy();
+});
+
+test("a message that is too long costs the one who sends it, and nobody else", async () => {
+  const listen = ["unix:$dir/socket", "tcp:127.0.0.1:0", "ws://127.0.0.1:0"];
+  const server = await serveForTest(listen, talks, ["--max-frame", "64KiB"]);
+  const { ws = "" } = server.addresses;
+  const path = join(server.directory, "socket");
+  const bystander = unixClient(path);
+  const sessionId = await openSession(bystander);
+  const before = peakMemory(server.pid);
+  const padding = "x".repeat(16 * 1024 ** 2);
+  const long = { jsonrpc: "2.0", id: "long", method: "session/list", params: { padding } };
+  const senders = {
+    unix: () => unixClient(path),
+    tcp: () => tcpClient(server.port("tcp")),
+    ws: () => webSocketClient(ws),
+    http: () => httpClient(ws),
+  };
+  for (const [name, come] of Object.entries(senders)) {
+    const sender = come();
+    await openSession(sender);
+    sender.send(long);
+    expect(await converse(bystander, sessionId)).toBe("Hello");
+    // By lines and over HTTP it is the one request that fails; a WebSocket is closed.
+    if (name === "ws") expect(await sender.ended()).toBe("1009");
+    else {
+      const answer = await sender.next("refusal", ({ id }) => id === "long");
+      expect(JSON.stringify(answer["error"]), name).toMatch(/--max-frame|413/);
+      expect(await converse(sender, "s1")).toBe("Hello");
+    }
+  }
+  await server.agents(4);
+  expect(peakMemory(server.pid) - before).toBeLessThan(64 * 1024 ** 2);
+});
+
 describe("a client that does not read", () => {
   const [updates, bytes] = [4000, 64 * 1024];
 
-  test.each(["unix", "ws", "http"])("holds up its own agent and no other: %s", async (transport) => {
+  test.each(["unix", "tcp", "ws", "http"])("holds up its own agent and no other: %s", async (transport) => {
     const server = await serveForTest(
-      ["unix:$dir/socket", "ws://127.0.0.1:0"],
+      ["unix:$dir/socket", "tcp:127.0.0.1:0", "ws://127.0.0.1:0"],
       peer("flooding-agent.mjs", String(updates), String(bytes)),
+      ["--drain", "0"],
     );
     const file = join(server.directory, "progress.jsonl");
     const path = join(server.directory, "socket");
     const { ws = "" } = server.addresses;
     const bystander = unixClient(path);
-    await openSession(bystander);
+    const sessionId = await openSession(bystander);
     const before = peakMemory(server.pid);
     const send = await stuck(transport, server);
     send({
@@ -280,9 +337,9 @@ describe("a client that does not read", () => {
     expect(written * bytes).toBeLessThan(32 * 1024 ** 2);
     expect(peakMemory(server.pid) - before).toBeLessThan(128 * 1024 ** 2);
 
-    expect(await bystander.request("session/list", {})).toHaveProperty("id");
+    expect(await converse(bystander, sessionId)).toBe("Hello");
     const newcomer = transport === "ws" ? unixClient(path) : webSocketClient(ws);
-    await openSession(newcomer);
+    expect(await converse(newcomer, await openSession(newcomer))).toBe("Hello");
     await server.agents(3);
   });
 
@@ -292,7 +349,9 @@ describe("a client that does not read", () => {
     const client =
       transport === "ws"
         ? webSocketClient(server.addresses["ws"] ?? "")
-        : lineClient(connect(join(server.directory, "socket")));
+        : transport === "tcp"
+          ? tcpClient(server.port("tcp"))
+          : unixClient(join(server.directory, "socket"));
     await openSession(client);
     (client.socket as { pause(): void }).pause();
     return client.send;

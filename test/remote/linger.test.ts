@@ -1,10 +1,9 @@
 // Guards docs/linger.md in the product as it is run: a client whose connection is cut comes back over another and goes on
 // where it was, over every kind of connection; who may have a session, and when an agent without a client ends.
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { client, methods, ndJsonStream } from "@agentclientprotocol/sdk/experimental/v2";
 import { createWebSocketStream } from "@agentclientprotocol/sdk/experimental/ws-client";
@@ -26,66 +25,7 @@ import {
   unixClient,
   webSocketClient,
 } from "../support/serve-process.ts";
-
-/** The agent's end of one bridge: it says what the test has it say. */
-interface Agent {
-  frames: JsonObject[];
-  say(frame: unknown): void;
-  next(what: string, test: (frame: JsonObject) => boolean): Promise<JsonObject>;
-  /** Waits until the bridge has dealt with all it has said. */
-  sync(): Promise<unknown>;
-  die(): void;
-  readonly gone: boolean;
-}
-
-/** A v1 agent at the end of each connection that `acp-shift serve` opens. */
-async function agents(path: string, history: object[] = []): Promise<Agent[]> {
-  const all: Agent[] = [];
-  const server = createServer((socket) => all.push(agentOn(socket, `s${all.length + 1}`, history)));
-  onTestFinished(() => void server.close());
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  return all;
-}
-
-function agentOn(socket: Socket, sessionId: string, history: object[]): Agent {
-  const frames: JsonObject[] = [];
-  let gone = false;
-  const say = (frame: unknown) => void socket.write(`${JSON.stringify(frame)}\n`);
-  socket.on("close", () => {
-    gone = true;
-  });
-  socket.on("error", () => {});
-  createInterface({ input: socket }).on("line", (line) => {
-    const frame = asObject(JSON.parse(line));
-    frames.push(frame);
-    const { id, method } = frame;
-    if (method === "initialize")
-      say(reply(id, { protocolVersion: 1, agentInfo: { name: "a", version: "1" }, agentCapabilities: OFFERS }));
-    else if (method === "session/new") say(reply(id, { sessionId }));
-    else if (method === "session/load") {
-      for (const said of history) say(update("s1", said));
-      say(reply(id, {}));
-    } else if (method === "session/list") say(reply(id, { sessions: [] }));
-  });
-  const next: Agent["next"] = (what, test) =>
-    poll(what, () => frames.find(test), { account: () => JSON.stringify(frames) });
-  return {
-    frames,
-    say,
-    next,
-    sync() {
-      // Files are not served, which it hears at once.
-      say(request("sync", "fs/read_text_file", { sessionId: "s1", path: "/work/a" }));
-      return next("answer to the last", ({ id }) => id === "sync");
-    },
-    die: () => void socket.destroy(),
-    get gone() {
-      return gone;
-    },
-  };
-}
-
-const OFFERS = { loadSession: true, sessionCapabilities: { list: {} } };
+import { type SocketAgent, socketAgents } from "../support/socket-agent.ts";
 
 interface Cuttable extends TestClient {
   cut(): void;
@@ -123,7 +63,7 @@ const [UNIX] = CONNECTIONS;
 
 interface Scene {
   server: ServeProcess;
-  all: Agent[];
+  all: SocketAgent[];
   connect(): Cuttable;
 }
 
@@ -133,9 +73,13 @@ async function begin(
 ): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "acp-shift-agent-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const all = await agents(join(directory, "agent"), history);
+  const all = await socketAgents(join(directory, "agent"), { history });
   const connectTo = ["--connect", `unix:${join(directory, "agent")}`];
-  const server = await serveForTest([address], [], ["--linger", "1h", "--settle", "0", ...connectTo, ...options]);
+  const server = await serveForTest(
+    [address],
+    [],
+    ["--linger", "1h", "--drain", "0", "--settle", "0", ...connectTo, ...options],
+  );
   return { server, all, connect: () => connect(server) };
 }
 
@@ -303,7 +247,7 @@ describe("the SDK's client", () => {
         })
         .catch(() => {});
       await poll("agent", () => scene.all[0]);
-      const [agent] = scene.all as [Agent];
+      const [agent] = scene.all as [SocketAgent];
       const { id } = await agent.next("prompt", isPrompt(1));
       agent.say(says("One "));
       agent.say(permissionOf("t"));
@@ -468,10 +412,16 @@ describe("an agent without a client", () => {
     await openSession(byWebSocket);
     byWebSocket.socket.close(1000);
     await scene.server.until("end of the agent", () => scene.all[0]?.gone || undefined);
-    const byHttp = httpClient(scene.server.addresses["ws"] ?? "");
-    await openSession(byHttp);
-    byHttp.leave();
-    await scene.server.until("end of the agent", () => scene.all[1]?.gone || undefined);
+  });
+
+  test("stays when the client deletes an HTTP connection, as it also does when a stream of it broke", async () => {
+    const scene = await begin(CONNECTIONS[3]);
+    const first = scene.connect();
+    await openSession(first);
+    first.leave();
+    await scene.server.logged("client-lost");
+    expect(await resume(await come(scene))).toHaveProperty("result");
+    expect(scene.all[0]?.gone).toBe(false);
   });
 
   test("makes room for others: the one that has waited longest goes", async () => {

@@ -1,6 +1,7 @@
 // Guards docs/remote.md: over a Unix socket the bridge is what it is on stdio. Tests from end to end run unchanged; what they
 // start is `acp-shift serve`, reached over this transport (test/fixtures/peers/over.mjs).
 process.env["TEST_TRANSPORT"] = "unix";
+await import("../e2e/waiting.test.ts");
 await import("../e2e/conversation.test.ts");
 
 export {};

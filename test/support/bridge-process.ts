@@ -13,13 +13,20 @@ import { groupMembers } from "./processes.ts";
 import { type Version, validateFrame } from "./schema.ts";
 import { followTap, parsed, type Tapped } from "./tap.ts";
 
+/** The transport the program is reached over; undefined for stdio. */
+const transport = process.env["TEST_TRANSPORT"];
+
 /**
  * The program under test. With TEST_TRANSPORT it is a stand-in that takes the same words, behind which `acp-shift serve` is
  * reached over that transport (test/fixtures/peers/over.mjs).
  */
 export const CLI = fileURLToPath(
-  new URL(process.env["TEST_TRANSPORT"] ? "../fixtures/peers/over.mjs" : "../../dist/cli.js", import.meta.url),
+  new URL(transport ? "../fixtures/peers/over.mjs" : "../../dist/cli.js", import.meta.url),
 );
+
+/** True when it is reached over one of these transports, or any: for tests of what cannot be there, which say why. */
+export const isOver = (...transports: string[]) =>
+  transport !== undefined && (transports.length === 0 || transports.includes(transport));
 
 /** How long anything may take before a test gives up on it, in ms: far more than it needs on a slow machine. */
 export const DEADLINE = 30_000;
@@ -299,7 +306,8 @@ export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): 
     resume: () => child.stdout.resume(),
     leave: () => child.stdin.end(),
     breakOutput: () => child.stdout.destroy(),
-    kill: (signal) => child.kill(signal),
+    // The stand-in has to take the program with it.
+    kill: (signal) => child.kill(transport && signal === "SIGKILL" ? "SIGUSR2" : signal),
     exited: () => until("end of acp-shift", () => (closed ? exit : undefined)),
     async nothingLeft() {
       const { group } = agentSide();
@@ -319,7 +327,7 @@ export function startBridge(agent: readonly string[], setup: BridgeSetup = {}): 
       await bridge.nothingLeft();
       expect([...faults, ...agentFaults()]).toEqual([]);
     } finally {
-      child.kill("SIGKILL");
+      bridge.kill("SIGKILL");
       const { group } = agentSide();
       if (group !== undefined && groupMembers(group).length > 0) process.kill(-group, "SIGKILL");
       rmSync(directory, { recursive: true, force: true });

@@ -65,6 +65,8 @@ export interface Dialogue {
   acts: Act[];
   /** Monotonic time, to be moved by the test. */
   now: number;
+  /** Set by a test that makes the core fail; in any other an internal error is one of the test too. */
+  hasBug: boolean;
   client(frame: unknown): Outcome;
   agent(frame: unknown): Outcome;
   /** A frame of the agent's as it is on the wire: one whose pattern is known comes as a chunk. */
@@ -123,9 +125,10 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
   }
 
   function event(event: Event): Outcome {
-    if (event.type === "frame") remember(event.from, event.value);
+    if (event.type === "frame") remember(event.from, frozen(event.value));
     const outcome = noOutcome();
     for (const effect of step(bridge, event, dialogue.now)) collect(effect, outcome);
+    if (!dialogue.hasBug) expect(outcome.logs.find((log) => log.event === "internal-error")).toBeUndefined();
     return outcome;
   }
 
@@ -135,6 +138,7 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
       case "splice":
       case "forward": {
         const frame = JSON.parse(textOf(effect)) as JsonObject;
+        if (effect.type === "send") frozen(effect.frame);
         if (effect.type !== "forward") validate(effect.to, frame);
         if (effect.type === "splice") outcome.spliced++;
         outcome.sent.push([effect.to, frame]);
@@ -172,6 +176,7 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
     timers,
     acts: [],
     now: 0,
+    hasBug: false,
     client: frame("client"),
     agent: frame("agent"),
     agentLine(line) {
@@ -203,6 +208,17 @@ export function createDialogue(overrides: Partial<BridgeOptions> = {}): Dialogue
     },
   };
   return dialogue;
+}
+
+/** The value, made unchangeable: what has passed is recorded later (trace/recorder.ts), and must still be what it was. */
+function frozen(value: unknown): unknown {
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== "object" || next === null || Object.isFrozen(next)) continue;
+    open.push(...Object.values(Object.freeze(next)));
+  }
+  return value;
 }
 
 /** The frame as it leaves. */

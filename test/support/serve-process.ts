@@ -140,9 +140,14 @@ export function lineClient(socket: Socket): TestClient & { socket: Socket } {
     (text) => void socket.write(`${text}\n`),
     () => void socket.end(),
   );
-  const lines = createInterface({ input: socket, crlfDelay: Number.POSITIVE_INFINITY }).on("line", received);
-  // The reader of lines tells its input's errors once more.
-  lines.on("error", () => {});
+  // A line that was cut off is none.
+  let rest = Buffer.alloc(0);
+  socket.on("data", (chunk: Buffer) => {
+    rest = Buffer.concat([rest, chunk]);
+    const end = rest.lastIndexOf("\n") + 1;
+    for (const line of rest.toString("utf8", 0, end).split("\n").slice(0, -1)) received(line);
+    rest = rest.subarray(end);
+  });
   socket.on("error", (error) => finish(error.message));
   socket.on("close", () => finish("closed"));
   return Object.assign(client, { socket });

@@ -18,7 +18,7 @@ export function testCases(
 ): void {
   test.each(cases)("$rule $title", (row) => {
     expect(RULES).toHaveProperty([row.rule]);
-    expect(validateInput(row.in)).toBeUndefined();
+    if (!row.badInput) expect(validateInput(row.in)).toBeUndefined();
     const notes: Note[] = [];
     const result = translate(frozen(row.in), notes);
     expect(result).toStrictEqual(row.out);

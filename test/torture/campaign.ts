@@ -7,7 +7,7 @@ export const seed = Number(process.env["ACP_SHIFT_TORTURE_SEED"] ?? 1);
 /** How long a part may take that can go on for ever, in ms; `share` of the whole. */
 export const budget = (share: number): number => share * Number(process.env["ACP_SHIFT_TORTURE_MINUTES"] ?? 5) * 60_000;
 
-/** Whether the soak runs at its full size. */
+/** Whether each fault is tried at every step. */
 export const full = process.env["ACP_SHIFT_TORTURE_FULL"] === "1";
 
 /** Adds a row to the table at the end. */

@@ -131,10 +131,16 @@ async function at(step: string, setup: BridgeSetup = {}, script: Script = {}): P
   return { bridge, agent, waiting };
 }
 
+/**
+ * The agent, once it is one: a child that is stopped before it runs its own program keeps whoever starts it in the system call, with
+ * which no program can do anything.
+ */
 function childOf(pid: number): number | undefined {
   const file = `/proc/${pid}/task/${pid}/children`;
   const [first] = existsSync(file) ? readFileSync(file, "utf8").trim().split(" ") : [];
-  return first === undefined || first === "" ? undefined : Number(first);
+  if (first === undefined || first === "") return undefined;
+  const programOf = (process: number | string) => readFileSync(`/proc/${process}/cmdline`, "utf8");
+  return programOf(first) === programOf(pid) ? undefined : Number(first);
 }
 
 /** What must hold once all is over, whatever happened. */

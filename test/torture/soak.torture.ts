@@ -10,9 +10,9 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { asObject, type JsonObject } from "../../src/protocol/json.ts";
 import { CLI, environmentIn, peer } from "../support/bridge-process.ts";
-import { full, report } from "./campaign.ts";
+import { report } from "./campaign.ts";
 
-const SESSIONS = Number(process.env["ACP_SHIFT_TORTURE_SESSIONS"] ?? (full ? 10_000 : 200));
+const SESSIONS = Number(process.env["ACP_SHIFT_TORTURE_SESSIONS"] ?? 10_000);
 const TURNS_EACH = 10;
 const CHUNKS_EACH = 100;
 /** How many sessions are at work at once. */

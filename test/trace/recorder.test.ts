@@ -1,10 +1,14 @@
 // Guards what a record says of its frame (docs/trace.md): the text as it was, its length in bytes whatever its characters,
-// and the next record whole, also after one whose secrets were replaced.
+// and the next record whole, also after one whose secrets were replaced. Guards that what is recorded later, together with
+// others, is told as it passed: in its order, due to what made it happen, at its time.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
-import { patternOf, takeApart } from "../../src/protocol/chunk-pattern.ts";
+import { loggerOf } from "../../src/logging.ts";
+import { type ChunkLine, patternOf, takeApart } from "../../src/protocol/chunk-pattern.ts";
 import { openRecorder } from "../../src/trace/recorder.ts";
 import { agentText } from "../support/dialogue.ts";
 
@@ -97,18 +101,20 @@ test.each([true, false])(
     );
     const frame = takeApart(whole(""));
     if (pattern === undefined || frame === undefined) return expect.unreachable();
+    // The reader of chunks has one of them, which holds until the next.
+    const chunk: ChunkLine = {
+      pattern,
+      source: Buffer.of(),
+      start: 0,
+      end: 0,
+      textStart: 0,
+      textEnd: 0,
+      simple: false,
+    };
     for (const text of texts) {
       const source = Buffer.from(JSON.stringify(agentText(text, undefined, "s")));
       const textEnd = source.length - pattern.after.length;
-      const chunk = {
-        pattern,
-        source,
-        start: 0,
-        end: source.length,
-        textStart: pattern.before.length,
-        textEnd,
-        simple: false,
-      };
+      Object.assign(chunk, { source, end: source.length, textStart: pattern.before.length, textEnd });
       known.recorder.event({ type: "chunk", chunk }, known.recorder.now());
       known.recorder.spliced("client", chunk, frame);
       known.recorder.settled();
@@ -119,3 +125,69 @@ test.each([true, false])(
     expect(known.records().filter(({ type }) => type === "note").length).toBe(1);
   },
 );
+
+test("what is rare stands where it passed, due to what it is due to", async () => {
+  const { recorder, records } = openIn(true);
+  const log = recorder.listening(loggerOf(() => () => {}));
+  const frame = (text: string) => agentText(text, "m1", "s");
+  const pass = (text: string, meanwhile?: () => void) => {
+    const line = Buffer.from(JSON.stringify(frame(text)));
+    recorder.event({ type: "frame", from: "agent", value: frame(text), line }, recorder.now());
+    meanwhile?.();
+    recorder.sent("client", frame(text), JSON.stringify(frame(text)));
+    recorder.settled();
+  };
+  pass("a");
+  recorder.stderr("between");
+  pass("b", () => log.info("noticed"));
+  pass("c");
+  recorder.event({ type: "timer", name: "t" }, recorder.now());
+  recorder.sent("client", frame("d"), JSON.stringify(frame("d")));
+  recorder.settled();
+  log.info("later");
+  const source = recorder.untidy(Buffer.from("x {} y"));
+  recorder.event({ type: "frame", from: "agent", value: frame("e"), line: Buffer.from("{}") }, recorder.now(), source);
+  recorder.settled();
+  await recorder.end(0);
+
+  const told = records();
+  expect(told.map(({ seq }) => seq)).toEqual(told.map((_, index) => index + 1));
+  expect(told.map(({ mono }) => mono)).toEqual(told.map(({ mono }) => mono).toSorted((a, b) => a - b));
+  expect(told.map(({ type, cause, leg, event }) => `${cause ?? "-"} ${leg ?? event ?? type}`)).toEqual([
+    ...["- agent-bridge", "1 bridge-client", "- stderr"],
+    ...["- agent-bridge", "4 noticed", "4 bridge-client"],
+    ...["- agent-bridge", "7 bridge-client"],
+    ...["- timer", "9 bridge-client", "- later"],
+    ...["- agent-bridge", "12 agent-bridge"],
+  ]);
+});
+
+test("what passed is written in a while, with nothing more to record", async () => {
+  const { recorder, records } = openIn(true);
+  const line = Buffer.from(JSON.stringify(agentText("a", "m1", "s")));
+  recorder.event({ type: "frame", from: "agent", value: agentText("a", "m1", "s"), line }, recorder.now());
+  recorder.forwarded("client", line);
+  recorder.settled();
+  // Until the run has ended the last record written is left out.
+  await expect.poll(() => records().length, { timeout: 10_000 }).toBe(1);
+  await recorder.end(0);
+  expect(records().map(({ frame }) => frame)).toEqual([agentText("a", "m1", "s"), agentText("a", "m1", "s")]);
+});
+
+test("a large frame is let go once it is recorded", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const { recorder } = openIn(true);
+  const pass = () => {
+    const value = agentText("x".repeat(100_000), "m1", "s");
+    recorder.event({ type: "frame", from: "agent", value, line: Buffer.from(JSON.stringify(value)) }, recorder.now());
+    recorder.sent("client", value, JSON.stringify(value));
+    recorder.settled();
+    return new WeakRef(value);
+  };
+  const passed = pass();
+  await new Promise(setImmediate);
+  collect();
+  expect(passed.deref()).toBeUndefined();
+  await recorder.end(0);
+});

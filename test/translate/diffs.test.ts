@@ -157,6 +157,15 @@ describe("memo", () => {
     expect(memo.size).toBe(2);
   });
 
+  test("it is emptied when it is full, and not for what it has", () => {
+    const memo: DiffMemo = new Map();
+    const sizes = [...Array.from({ length: 32 }, (_, index) => index), 31, 32].map((index) => {
+      diffToV2({ ...diff, path: `${index}` }, { cwd: "/w", locations: [] }, memo, []);
+      return memo.size;
+    });
+    expect(sizes.slice(-3)).toEqual([32, 32, 1]);
+  });
+
   test("a loss is reported once", () => {
     const memo: DiffMemo = new Map();
     const notes: Notes = [];

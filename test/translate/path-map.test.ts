@@ -101,6 +101,8 @@ describe("paths", () => {
     [["C:\\a=D:\\b"], "c:/A/x/y", "D:\\b/x/y"],
     [["/work=C:\\w"], "/work/back\\slash", "/work/back\\slash"],
     [["/İ=/x"], "/i̇/a", "/i̇/a"],
+    [["/home/me=/work"], "x/../home/me/a", "x/../home/me/a"],
+    [["\\\\server\\share=/share"], "//server/share/a", "//server/share/a"],
   ];
 
   test.each(oneWay)("%j: the client's %j goes to the agent as %j", (entries, client, agent) => {
@@ -169,6 +171,7 @@ describe("resource URIs", () => {
     ["file://wsl%24/u/a", "file:///u/a"],
     // not in a mapped directory, or no file
     ["file:///home/me/my%20workshop", "file:///home/me/my%20workshop"],
+    ["file:///elsewhere/%41", "file:///elsewhere/%41"],
     ["file:///home/me/my%20work/../x", "file:///home/me/my%20work/../x"],
     ["file://server/home/me/my%20work/a", "file://server/home/me/my%20work/a"],
     ["file:///home/me/my%20work/%FF", "file:///home/me/my%20work/%FF"],

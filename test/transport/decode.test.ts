@@ -2,6 +2,7 @@
 // byte, and everything else is noise.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseExact } from "../../src/protocol/exact.ts";
 import { decodeAgentLine, decodeClientLine } from "../../src/transport/decode.ts";
 import { createLineSplitter } from "../../src/transport/lines.ts";
 
@@ -13,7 +14,7 @@ const C = '{"error":{"code":-32601,"message":"no"},"jsonrpc":"2.0"}';
 function decode(line: string) {
   const { frames, noise, recovered } = decodeAgentLine(Buffer.from(line));
   const texts = frames.map((frame) => Buffer.from(frame.line).toString());
-  expect(texts.map((text) => JSON.parse(text))).toEqual(frames.map((frame) => frame.value));
+  expect(texts.map(parseExact)).toEqual(frames.map((frame) => frame.value));
   return { frames: texts, noise, recovered };
 }
 

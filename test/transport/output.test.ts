@@ -79,6 +79,41 @@ test("what is written in one turn leaves in one write", async () => {
   expect(target.writes()).toBe(1);
 });
 
+test("what is offered leaves at once; what is offered while that is under way waits", async () => {
+  const target = slowStream();
+  const output = createOutput(target.stream, quiet());
+  output.offer();
+  output.write("a");
+  output.offer();
+  expect(target.writes()).toBe(1);
+  for (const line of ["b", "c"]) {
+    output.write(line);
+    output.offer();
+  }
+  target.open();
+  await output.flush();
+  expect(target.text()).toBe("a\nb\nc\n");
+  expect(target.writes()).toBe(2);
+});
+
+test("a flood goes through a few blocks of memory, again and again", async () => {
+  const blocks = new Set<ArrayBufferLike>();
+  const stream = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      blocks.add(chunk.buffer);
+      setImmediate(done);
+    },
+  });
+  const output = createOutput(stream, quiet());
+  const line = Buffer.alloc(9000, "x");
+  for (let i = 0; i < 500; i++) {
+    output.write(line);
+    // Some blocks are full just when all of them has been handed over.
+    if (i % 7 === 6) await output.flush();
+  }
+  expect(blocks.size).toBeLessThan(4);
+});
+
 describe("back-pressure", () => {
   test("makes the output full until the stream has drained", async () => {
     const target = slowStream({ highWaterMark: 10 });

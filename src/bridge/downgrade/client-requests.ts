@@ -3,7 +3,7 @@
  */
 import { invalidParams } from "../../protocol/errors.ts";
 import type { RequestId } from "../../protocol/frames.ts";
-import { asArray, asObject, asString, type JsonObject } from "../../protocol/json.ts";
+import { asObject, asString, type JsonObject } from "../../protocol/json.ts";
 import { Method } from "../../protocol/methods.ts";
 import { configOptionsToV1, setConfigOptionToV2, setModeToV2 } from "../../translate/config-options.ts";
 import { promptToV2 } from "../../translate/content.ts";
@@ -83,7 +83,6 @@ function login(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
 }
 
 function sendPrompt(bridge: Bridge, clientId: RequestId, params: JsonObject): void {
-  if (asArray(params["prompt"]).length === 0) throw invalidParams("prompt must hold at least one content block");
   prompt(bridge, openSessionOf(bridge, params), clientId, promptToV2(params));
 }
 

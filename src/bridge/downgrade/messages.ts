@@ -133,7 +133,7 @@ function unsent(sent: SentMessage, content: readonly JsonObject[]): JsonObject[]
       missing = 0;
     }
   }
-  return missing === 0 && sameDigest(prefix, sent.digest) ? rest : undefined;
+  return sameDigest(prefix, sent.digest) ? rest : undefined;
 }
 
 function send(

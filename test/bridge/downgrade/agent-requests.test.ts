@@ -49,6 +49,25 @@ describe("permissions", () => {
     ]);
   });
 
+  test("about something v1 does not define: a tool call made for it", () => {
+    const { title, ...rest } = { title: "May I?", kind: "other", status: "pending", rawInput: { toolCall } };
+    const made = { toolCallId: minted(1), title, ...rest };
+    play(openDowngrade(), [
+      asks({ subject: { type: "_deploy", toolCall } }),
+      shows({ sessionUpdate: "tool_call", ...made }),
+      asked(made),
+    ]);
+  });
+
+  test("about one with content that is not valid, which goes", () => {
+    const content = [{ type: "content", content: { type: "image" } }];
+    play(openDowngrade(), [
+      asks({ subject: { type: "tool_call", toolCall: { ...toolCall, content } } }),
+      shows({ sessionUpdate: "tool_call", ...toolCall, content: [] }),
+      asked({ ...toolCall, content: [] }),
+    ]);
+  });
+
   test("about one the client knows, under the title it knows it by", () => {
     play(openDowngrade(), [
       ["agent", update("s1", { sessionUpdate: "tool_call_update", ...toolCall })],
@@ -224,6 +243,19 @@ describe("elicitations", () => {
   };
   const capable = { elicitation: { form: {} } };
 
+  test("of work that is being cancelled, and one that cannot be made valid, are not asked", () => {
+    play(openDowngrade(capable), [
+      ["agent", request("b", "elicitation/create", { ...form, message: 7 })],
+      ["to agent", fail("b", -32602, expect.any(String))],
+      ["client", prompt("p", "hello")],
+      ["to agent", prompt(3, "hello")],
+      ["client", notify("session/cancel", { sessionId: "s1" })],
+      ["to agent", notify("session/cancel", { sessionId: "s1" })],
+      ["agent", request("a", "elicitation/create", form)],
+      ["to agent", reply("a", { action: "cancel" })],
+    ]);
+  });
+
   test("pass to a client that has them; an answer that is none is cancel", () => {
     play(openDowngrade(capable), [
       ["agent", request("a", "elicitation/create", form)],
@@ -279,6 +311,8 @@ describe("everything else", () => {
     play(openDowngrade({ fs: { readTextFile: true }, terminal: true }), [
       ["agent", request("a", "fs/read_text_file", { sessionId: "s1", path: "/work/a" })],
       ["to agent", fail("a", -32601, "fs/read_text_file is not known here")],
+      ["agent", request("b", "terminal/create", { sessionId: "s1", command: "ls" })],
+      ["to agent", fail("b", -32601, "terminal/create is not known here")],
     ]);
   });
 

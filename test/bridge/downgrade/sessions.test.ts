@@ -184,6 +184,20 @@ describe("session/load and session/resume", () => {
     ]);
   });
 
+  test("a resume forgets nothing of what the client was told", () => {
+    const call = { sessionUpdate: "tool_call_update", toolCallId: "t" };
+    play(openDowngrade(), [
+      ["agent", update("s1", { ...call, title: "Look" })],
+      ["to client", update("s1", { ...call, sessionUpdate: "tool_call", title: "Look" })],
+      ["client", request("r", "session/resume", { sessionId: "s1", ...setup })],
+      ["to agent", request(3, "session/resume", { sessionId: "s1", ...setup })],
+      ["agent", reply(3, {})],
+      ["to client", reply("r", {})],
+      ["agent", update("s1", { ...call, status: "completed" })],
+      ["to client", update("s1", { ...call, status: "completed" })],
+    ]);
+  });
+
   test("one that fails leaves no session, unless there was one", () => {
     play(downgradeDialogue(), [
       ["client", load],
@@ -278,6 +292,22 @@ describe("session/list, close, delete, fork", () => {
     ]);
   });
 
+  test("delete, of a session the agent does not know", () => {
+    play(openDowngrade(), [
+      ["client", request("d", "session/delete", { sessionId: "s1" })],
+      ["to agent", request(3, "session/delete", { sessionId: "s1" })],
+      ["agent", fail(3, -32002, "gone")],
+      ["to client", fail("d", -32002, "gone")],
+    ]);
+  });
+
+  test("params that are not v1's are refused here, not mended", () => {
+    play(downgradeDialogue(), [
+      ["client", request("n", "session/new", { cwd: "/work", mcpServers: [{ name: 1 }] })],
+      ["to client", fail("n", -32602, expect.any(String))],
+    ]);
+  });
+
   test("a fork is a session", () => {
     play(openDowngrade(), [
       ["client", request("f", "session/fork", { sessionId: "s1", ...setup })],
@@ -317,6 +347,18 @@ describe("modes and options", () => {
       ],
       ["agent", reply(3, { configOptions: options("code") })],
       ["to client", configUpdate(v1Options("code"))],
+      ["to client", reply("m", {})],
+    ]);
+  });
+
+  test("session/set_mode at an agent that says no more than that it is done", () => {
+    play(open(), [
+      ["client", request("m", "session/set_mode", { sessionId: "s1", modeId: "code" })],
+      [
+        "to agent",
+        request(3, "session/set_config_option", { sessionId: "s1", configId: "the-mode", type: "id", value: "code" }),
+      ],
+      ["agent", reply(3, {})],
       ["to client", reply("m", {})],
     ]);
   });

@@ -55,7 +55,8 @@ describe("an ordinary turn", () => {
       [running, ["agent", userChunk("u1", "hel")], ["agent", userChunk("u1", "lo")], accepts("u1")],
     ],
     ["running, accepted, never echoed", [running, accepts("u1")]],
-    ["a repeated idle before it runs", [accepts("u1"), idles(), running]],
+    ["a repeated idle before it runs", [accepts("u1"), idles(), ["wait", 60_000], running]],
+    ["waiting for a person at once", [accepts("u1"), ["agent", stateUpdate("requires_action")]]],
     [
       "echoed, a repeated idle, accepted, running",
       [["agent", userMessage("u1", "hello")], idles("end_turn"), accepts("u1"), running],
@@ -96,7 +97,7 @@ describe("an ordinary turn", () => {
   test("what the idle says beside is kept, but for what runs in the background", () => {
     const usage = { totalTokens: 3, inputTokens: 1, outputTokens: 2 };
     play(working(), [
-      ["agent", idle({ stopReason: "end_turn", usage, background: [], _meta: { cost: 1 } })],
+      ["agent", idle({ stopReason: "end_turn", usage, background: [], error: null, _meta: { cost: 1 } })],
       ["to client", reply("p", { stopReason: "end_turn", usage, _meta: { cost: 1 } })],
     ]);
   });
@@ -125,7 +126,7 @@ describe("an ordinary turn", () => {
   test("an empty prompt, and one of a session that is not open, are refused here", () => {
     play(openDowngrade(), [
       ["client", request("p", "session/prompt", { sessionId: "s1", prompt: [] })],
-      ["to client", fail("p", -32602, "prompt must hold at least one content block")],
+      ["to client", fail("p", -32602, "prompt must be a list with content")],
       ["client", prompt("q", "hello", "other")],
       [
         "to client",
@@ -206,10 +207,12 @@ describe("a late acceptance", () => {
   test("messages of others that came before the acceptance are shown after it", () => {
     play(openDowngrade(), [
       ...sent("p", "hello"),
-      ["agent", userMessage("other", "Your build is done")],
+      ["agent", userChunk("other", "Your build ")],
+      ["agent", userChunk("other", "is done")],
       ["agent", userMessage("u1", "hello")],
       accepts("u1"),
-      ["to client", userChunk("other", "Your build is done")],
+      ["to client", userChunk("other", "Your build ")],
+      ["to client", userChunk("other", "is done")],
       running,
       // Not even a change of the client's own message is shown.
       ["agent", userMessage("u1", "hello, you")],
@@ -249,6 +252,25 @@ describe("a second prompt", () => {
       running,
       idles("refusal"),
       ends("q", "refusal"),
+    ]);
+  });
+
+  test("is not sent by a resume meanwhile, and not once the session is being closed", () => {
+    play(working(), [
+      ["client", prompt("q", "and then?")],
+      ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ["to agent", request(4, "session/resume", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ["agent", reply(4, {})],
+      ["to client", reply("r", {})],
+      ["client", request("c", "session/close", { sessionId: "s1" })],
+      ends("q", "cancelled"),
+      ["to agent", request(5, "session/close", { sessionId: "s1" })],
+      ["client", prompt("r", "late")],
+      idles("cancelled"),
+      ends("p", "cancelled"),
+      ["agent", reply(5, {})],
+      ends("r", "cancelled"),
+      ["to client", reply("c", {})],
     ]);
   });
 
@@ -339,7 +361,8 @@ describe("cancelling", () => {
     play(working(), [
       ["client", cancel],
       ["to agent", cancel],
-      ["wait", 30_000],
+      ["wait", 29_999],
+      ["wait", 1],
       ends("p", "cancelled"),
       ...sent("q", "again", 4),
       idles("cancelled"),
@@ -349,6 +372,47 @@ describe("cancelling", () => {
       idles("end_turn"),
       ends("q"),
     ]);
+  });
+
+  test("--cancel-timeout 0: it is waited for, for ever", () => {
+    play(working({ cancelTimeout: 0 }), [
+      ["client", cancel],
+      ["to agent", cancel],
+      ["wait", 24 * 3600 * 1000],
+      idles("cancelled"),
+      ends("p", "cancelled"),
+    ]);
+  });
+
+  test("before the acceptance, which is waited for; other work that runs then is waited for too", () => {
+    play(openDowngrade(), [
+      running,
+      ...sent("p", "hello"),
+      ["client", cancel],
+      ["to agent", cancel],
+      ["wait", 10_000],
+      accepts("u1"),
+      ["wait", 10_000],
+      idles("cancelled"),
+      ends("p", "cancelled"),
+    ]);
+    play(openDowngrade(), [
+      ...sent("p", "hello"),
+      ["client", notify("$/cancel_request", { requestId: "p" })],
+      ["to agent", cancel],
+      ["wait", 10_000],
+      accepts("u1"),
+      ["wait", 2000],
+      ends("p", "cancelled"),
+    ]);
+  });
+
+  test("leaves no timer, and one that runs out late changes nothing", () => {
+    const dialogue = working();
+    play(dialogue, [["client", cancel], ["to agent", cancel], idles("cancelled"), ends("p", "cancelled")]);
+    expect([...dialogue.timers.keys()]).toEqual([]);
+    for (const name of ["idle s1", "cancel s1", "idle other"]) play(dialogue, [["event", { type: "timer", name }]]);
+    play(working(), [["event", { type: "timer", name: "idle s1" }]]);
   });
 
   test("with nothing open it is passed on: it ends what the agent began itself", () => {
@@ -363,6 +427,7 @@ describe("cancelling", () => {
 
   test("$/cancel_request of the open prompt is as good; a held one is refused", () => {
     play(working(), [
+      ["client", prompt("o", "or")],
       ["client", prompt("q", "and then?")],
       ["client", notify("$/cancel_request", { requestId: "q" })],
       ["to client", fail("q", -32800, "the prompt was cancelled before the agent took it")],
@@ -370,6 +435,7 @@ describe("cancelling", () => {
       ["to agent", cancel],
       idles("cancelled"),
       ends("p", "cancelled"),
+      ["to agent", prompt(4, "or")],
     ]);
   });
 
@@ -393,6 +459,8 @@ describe("the agent dies", () => {
     play(dialogue, [
       ["agent", update("s1", { sessionUpdate: "tool_call_update", toolCallId: "t", title: "Look" })],
       ["to client", update("s1", { sessionUpdate: "tool_call", toolCallId: "t", title: "Look" })],
+      ["agent", update("s1", { sessionUpdate: "tool_call_update", toolCallId: "u", title: "Do", status: "completed" })],
+      ["to client", update("s1", { sessionUpdate: "tool_call", toolCallId: "u", title: "Do", status: "completed" })],
       ["client", prompt("q", "and then?")],
     ]);
     const { toClient, done } = dialogue.event(exit[1] as never);

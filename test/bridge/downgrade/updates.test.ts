@@ -101,6 +101,11 @@ describe("messages", () => {
         ["log", "message-without-content"],
       ],
     ],
+    ["what is no block is no content", [whole("m1", [null, text("Hi")]), shows("m1", "Hi")]],
+    [
+      "a picture where a text was is another message",
+      [chunk("m1", "Hi"), shows("m1", "Hi"), whole("m1", [image]), shownImage(minted(1))],
+    ],
     [
       "one without an id goes without",
       [
@@ -229,13 +234,13 @@ describe("terminals", () => {
       play(open(), [
         terminal({ command: "ls", cwd: "/work/sub" }),
         output(data("one\n")),
-        call({ title: "ls", content: [shown] }),
+        call({ title: "ls", content: [shown], _meta: { m: 1 } }),
         toClient({
           sessionUpdate: "tool_call",
           toolCallId: "t",
           title: "ls",
           content: [shown],
-          _meta: { terminal_info: info, terminal_output: { terminal_id: "x", data: "one\n" } },
+          _meta: { m: 1, terminal_info: info, terminal_output: { terminal_id: "x", data: "one\n" } },
         }),
         output(data("two\n")),
         changed({ _meta: { terminal_output: { terminal_id: "x", data: "two\n" } } }),
@@ -262,6 +267,24 @@ describe("terminals", () => {
         output(btoa(bytes.slice(0, 1))),
         output(btoa(bytes.slice(1))),
         changed({ _meta: { terminal_output: { terminal_id: "x", data: "é" } } }),
+      ]);
+    });
+
+    test("of what came before it was shown, no more than there is of it now", () => {
+      play(open(), [
+        terminal({ output: { data: data("one") } }),
+        terminal({ output: { data: data("two") } }),
+        call({ title: "ls", content: [shown] }),
+        toClient({
+          sessionUpdate: "tool_call",
+          toolCallId: "t",
+          title: "ls",
+          content: [shown],
+          _meta: {
+            terminal_info: { terminal_id: "x", cwd: "/work" },
+            terminal_output: { terminal_id: "x", data: "two" },
+          },
+        }),
       ]);
     });
 
@@ -333,6 +356,34 @@ describe("terminals", () => {
         output(data("one\n")),
         terminal({ exitStatus: { exitCode: 0 } }),
         changed({ content: asText("one") }),
+      ]);
+    });
+
+    test("each time there is something new, at most once a second, and no more than its end", () => {
+      const ten = (end: string) => `${"x".repeat(60_000)}${end}`;
+      play(openDowngrade(), [
+        call({ title: "make", content: [shown] }),
+        toClient({ sessionUpdate: "tool_call", toolCallId: "t", title: "make", content: asText("") }),
+        output(data(ten("1"))),
+        ["wait", 1000],
+        changed({ content: asText(ten("1")) }),
+        output(data("2")),
+        ["wait", 500],
+        output(data(ten("3"))),
+        ["wait", 500],
+        changed({ content: asText(`${ten("1")}2${ten("3")}`.slice(-100_000)) }),
+        ["wait", 10_000],
+      ]);
+    });
+
+    test("not in a tool call that does not show it any more", () => {
+      play(openDowngrade(), [
+        call({ title: "make", content: [shown] }),
+        toClient({ sessionUpdate: "tool_call", toolCallId: "t", title: "make", content: asText("") }),
+        call({ content: [] }),
+        changed({ content: [] }),
+        output(data("one\n")),
+        ["wait", 10_000],
       ]);
     });
 
@@ -473,4 +524,29 @@ describe("lost to --max-frame", () => {
       ["to agent", request(4, "session/list", {})],
     ]);
   });
+});
+
+test("plans that are done go with their turn, others stay", () => {
+  const entry = (content: string, status: string) => ({ content, priority: "low", status });
+  const items = (planId: string, ...entries: object[]) => ({ type: "items", planId, entries });
+  const plan = (content: object) => fromAgent({ sessionUpdate: "plan_update", plan: content });
+  const shown = (...entries: object[]) => toClient({ sessionUpdate: "plan", entries });
+  const [a, b, c] = [entry("a", "completed"), entry("b", "pending"), entry("c", "completed")];
+  const text = { content: "# M", priority: "medium", status: "pending" };
+  play(openDowngrade(), [
+    ["client", prompt("p", "hello")],
+    ["to agent", prompt(3, "hello")],
+    ["agent", stateUpdate("running")],
+    ["agent", reply(3, { messageId: "u1" })],
+    plan(items("p", a, b)),
+    shown(a, b),
+    plan(items("q", c, entry("d", "cancelled"))),
+    shown(a, b, c, entry("d", "completed")),
+    plan({ type: "markdown", planId: "m", content: "# M" }),
+    shown(a, b, c, entry("d", "completed"), text),
+    ["agent", idle({ stopReason: "end_turn" })],
+    ["to client", reply("p", { stopReason: "end_turn" })],
+    plan(items("r", c)),
+    shown(a, b, text, c),
+  ]);
 });

@@ -62,9 +62,18 @@ export const authMethods: Case[] = [
   },
   {
     rule: "2.3",
-    title: "terminal with neither",
-    in: { methods: [{ id: "t", name: "T", type: "terminal", args: null, env: null }], clientHasTerminalAuth: true },
-    out: [{ name: "T", type: "terminal", methodId: "t" }],
+    title: "terminal with neither, or with what is none",
+    in: {
+      methods: [
+        { id: "t", name: "T", type: "terminal", args: null, env: null },
+        { id: "u", name: "U", type: "terminal", args: "a", env: "A=1" },
+      ],
+      clientHasTerminalAuth: true,
+    },
+    out: [
+      { name: "T", type: "terminal", methodId: "t" },
+      { name: "U", type: "terminal", methodId: "u" },
+    ],
   },
   {
     rule: "2.3",
@@ -80,25 +89,27 @@ export const authMethods: Case[] = [
             { name: "A", value: "1" },
             { name: "A", value: "2" },
             { name: "B", value: 3 },
+            { name: 3, value: "B" },
+            null,
           ],
         },
       ],
       clientHasTerminalAuth: true,
     },
     out: [{ name: "T", type: "terminal", methodId: "t", args: ["a"], env: [{ name: "A", value: "2" }] }],
-    notes: ["auth-env-dropped"],
+    notes: ["auth-env-dropped", "auth-env-dropped", "auth-env-dropped"],
   },
   {
     rule: "2.4",
     title: "an unknown type keeps its payload",
     in: {
       methods: [
-        { id: "e", name: "E", type: "env_var", vars: [{ name: "KEY" }] },
+        { id: "e", name: "E", type: "env_var", vars: [{ name: "KEY" }], args: [1], env: { A: 1 } },
         { id: "v", name: "V", type: "_vendor", data: 1 },
       ],
     },
     out: [
-      { name: "E", type: "_env_var", methodId: "e", vars: [{ name: "KEY" }] },
+      { name: "E", type: "_env_var", methodId: "e", vars: [{ name: "KEY" }], args: [1], env: { A: 1 } },
       { name: "V", type: "_vendor", methodId: "v", data: 1 },
     ],
   },

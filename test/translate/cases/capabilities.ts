@@ -225,8 +225,8 @@ export const initializeResults: Case[] = [
   },
   {
     rule: "1.10",
-    title: "no agentInfo",
-    in: { v1Result: { protocolVersion: 1 }, context: CONTEXT },
+    title: "no agentInfo, no logins",
+    in: { v1Result: { protocolVersion: 1, authMethods: null }, context: CONTEXT },
     out: {
       protocolVersion: 2,
       info: { name: "agent-cli", version: "unknown" },
@@ -244,6 +244,17 @@ export const initializeResults: Case[] = [
     out: {
       protocolVersion: 2,
       info: { name: "agent", version: "unknown", title: "A" },
+      capabilities: { session: { mcp: STDIO } },
+    },
+    notes: ["agent-info-guessed"],
+  },
+  {
+    rule: "1.10",
+    title: "a name without a version",
+    in: { v1Result: { protocolVersion: 1, agentInfo: { name: "a" } }, context: CONTEXT },
+    out: {
+      protocolVersion: 2,
+      info: { name: "a", version: "unknown" },
       capabilities: { session: { mcp: STDIO } },
     },
     notes: ["agent-info-guessed"],
@@ -323,12 +334,16 @@ export const initializeResults: Case[] = [
   },
   {
     rule: "1.14",
-    title: "stdio without any MCP capability, sse false",
+    title: "stdio always, sse false",
     in: {
-      v1Result: { protocolVersion: 1, agentInfo: INFO, agentCapabilities: { mcpCapabilities: { sse: false } } },
+      v1Result: {
+        protocolVersion: 1,
+        agentInfo: INFO,
+        agentCapabilities: { mcpCapabilities: { http: true, sse: false } },
+      },
       context: CONTEXT,
     },
-    out: { protocolVersion: 2, info: INFO, capabilities: { session: { mcp: STDIO } } },
+    out: { protocolVersion: 2, info: INFO, capabilities: { session: { mcp: { stdio: {}, http: {} } } } },
   },
   {
     rule: "1.15",
@@ -387,6 +402,23 @@ export const initializeResults: Case[] = [
       },
     },
   },
+  ...[{ mode: { override: false, later: 1 } }, { mode: null, later: 1 }].map(
+    (systemPrompt): Case => ({
+      rule: "1.16",
+      title: `systemPrompt ${JSON.stringify(systemPrompt)}`,
+      in: {
+        v1Result: { protocolVersion: 1, agentInfo: INFO, agentCapabilities: { sessionCapabilities: { systemPrompt } } },
+        context: CONTEXT,
+      },
+      out: {
+        protocolVersion: 2,
+        info: INFO,
+        capabilities: {
+          session: { mcp: STDIO, systemPrompt: systemPrompt.mode === null ? { later: 1 } : { mode: { later: 1 } } },
+        },
+      },
+    }),
+  ),
   {
     rule: "1.17",
     title: "baseline markers go, what they say beyond being there stays in _meta",
@@ -426,6 +458,7 @@ export const initializeResults: Case[] = [
         agentCapabilities: {
           _meta: { authStatus: {} },
           vendorThing: { a: 1 },
+          vendorNothing: null,
           auth: { _meta: { b: 2 } },
           promptCapabilities: { _meta: { c: 3 } },
           mcpCapabilities: { _meta: { d: 4 } },

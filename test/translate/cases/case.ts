@@ -14,6 +14,8 @@ export interface Case {
   notes?: string[];
   /** True when the result cannot be valid, so that only its shape is checked. */
   invalid?: boolean;
+  /** True when the peer breaks its own schema in `in`. */
+  badInput?: boolean;
 }
 
 /** A case of a request that is refused: the exact JSON-RPC error. */

@@ -109,6 +109,7 @@ export const configOptions: Case[] = [
               { group: "g1", name: "One", options: [{ value: "a", name: "A" }], _meta: { m: 1 } },
               { group: "g2", name: "Two", options: [{ value: "b", name: "B" }] },
               { group: "g3", name: "Empty", options: [] },
+              { options: [{ value: "z", name: "Z" }] },
             ],
           },
         ],
@@ -139,7 +140,7 @@ export const configOptions: Case[] = [
             type: "select",
             currentValue: "a",
             options: [
-              { value: "a", name: "A" },
+              { value: "a", name: "A", options: [] },
               {
                 group: "g",
                 name: "G",
@@ -163,7 +164,7 @@ export const configOptions: Case[] = [
         type: "select",
         currentValue: "a",
         options: [
-          { value: "a", name: "A" },
+          { value: "a", name: "A", options: [] },
           { value: "b", name: "B" },
           { value: "c", name: "c" },
         ],
@@ -217,6 +218,7 @@ export const configOptions: Case[] = [
         configOptions: [
           null,
           { name: "no id", type: "boolean", currentValue: true },
+          { id: "", type: "boolean", currentValue: true },
           { id: "a", type: "boolean", currentValue: "yes" },
           { id: "b", type: "select", currentValue: "x", options: [] },
           { id: "c", type: "select", options: [{ value: "x", name: "X" }] },
@@ -237,6 +239,17 @@ export const configOptions: Case[] = [
     title: "modes come first",
     in: { config: { modes: MODES, configOptions: [EFFORT_V1] } },
     out: [MODE_OPTION, EFFORT],
+  },
+  {
+    rule: "8.2",
+    title: "an option without a category is not the mode; what is no mode is skipped",
+    in: {
+      config: {
+        modes: { ...MODES, availableModes: [null, ...MODES.availableModes] },
+        configOptions: [{ ...EFFORT_V1, category: null }],
+      },
+    },
+    out: [MODE_OPTION, { ...EFFORT, category: null }],
   },
   {
     rule: "8.2",
@@ -461,6 +474,48 @@ export const configCalls: Case[] = [
   },
 ];
 
+/** Values of which the type is not said, and one that only the agent can judge. */
+const SLIDER = { id: "size", name: "Size", type: "slider", currentValue: 1 };
+const FAST_V1 = { id: "fast", name: "Fast", type: "boolean", currentValue: false };
+configCalls.push(
+  ...[EFFORT_V1, FAST_V1].map(
+    (option): Case => ({
+      rule: "8.7",
+      title: `no type, for a ${option.type}, and another option stands before it`,
+      in: {
+        v2Params: { sessionId: "s", configId: option.id, value: option === FAST_V1 ? true : "high" },
+        config: { modes: MODES, configOptions: [OWN_MODE_V1, option] },
+      },
+      out: {
+        method: "session/set_config_option",
+        params: {
+          sessionId: "s",
+          configId: option.id,
+          ...(option === FAST_V1 ? { type: "boolean", value: true } : { value: "high" }),
+        },
+        after: {
+          modes: MODES,
+          configOptions: [OWN_MODE_V1, { ...option, currentValue: option === FAST_V1 ? true : "high" }],
+        },
+      },
+    }),
+  ),
+  {
+    rule: "8.7",
+    title: "an option of the agent's own type",
+    in: {
+      v2Params: { sessionId: "s", configId: "size", type: "_slider", value: 2 },
+      config: { configOptions: [SLIDER] },
+    },
+    out: {
+      method: "session/set_config_option",
+      params: { sessionId: "s", configId: "size", value: 2 },
+      after: { configOptions: [{ ...SLIDER, currentValue: 2 }] },
+    },
+    invalid: true,
+  },
+);
+
 /** `setConfigOptionToV1`, refused. */
 export const configCallsRefused: Refusal[] = [
   {
@@ -522,3 +577,31 @@ export const configCallsRefused: Refusal[] = [
     },
   },
 ];
+for (const [title, type, value] of [
+  ["a boolean as a text", "boolean", "true"],
+  ["a boolean that is called an id", "id", true],
+] as const) {
+  configCallsRefused.push({
+    rule: "8.8",
+    title,
+    in: { v2Params: { sessionId: "s", configId: "fast", type, value }, config: { configOptions: [FAST_V1] } },
+    error: {
+      code: -32602,
+      message: "fast takes true or false",
+      data: { configId: "fast", values: [true, false] },
+    },
+  });
+}
+configCallsRefused.push({
+  rule: "8.8",
+  title: "a choice that is called a boolean",
+  in: {
+    v2Params: { sessionId: "s", configId: "effort", type: "boolean", value: "low" },
+    config: { configOptions: [EFFORT_V1] },
+  },
+  error: {
+    code: -32602,
+    message: "effort takes one of: low, high",
+    data: { configId: "effort", values: ["low", "high"] },
+  },
+});

@@ -33,6 +33,12 @@ export const blocksToV2: Case[] = [
   },
   {
     rule: "9.3",
+    title: "a priority that is none",
+    in: { block: { type: "text", text: "a", annotations: { priority: null } } },
+    out: { type: "text", text: "a", annotations: { priority: null } },
+  },
+  {
+    rule: "9.3",
     title: "an unknown type",
     in: { block: { type: "chart", points: [1, 2] } },
     out: { type: "_chart", points: [1, 2] },

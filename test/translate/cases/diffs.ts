@@ -58,6 +58,17 @@ export const diffs: Case[] = [
   },
   {
     rule: "6.5",
+    title: "oldText empty, and the agent says that it adds the file",
+    in: { diff: { type: "diff", path: "/w/a", oldText: "", newText: "x\n", _meta: { kind: "add" } } },
+    out: {
+      type: "diff",
+      _meta: { kind: "add" },
+      changes: change("add", "/w/a"),
+      patch: patch("diff --git /w/a /w/a", "new file mode 100644", "--- /dev/null", "+++ /w/a", "@@ -0,0 +1 @@", "+x"),
+    },
+  },
+  {
+    rule: "6.5",
     title: "oldText empty, but the agent says the file was there",
     in: { diff: { type: "diff", path: "/w/a", oldText: "", newText: "x\n", _meta: { kind: "modify" } } },
     out: {
@@ -224,14 +235,14 @@ export const diffs: Case[] = [
   {
     rule: "6.5",
     title: "a relative path is resolved; a space, a quote and letters outside ASCII are quoted as git does",
-    in: { diff: { type: "diff", path: 'my dir/"ü".txt', oldText: "a\n", newText: "b\n" } },
+    in: { diff: { type: "diff", path: 'my dir/"ü"\u0001.txt', oldText: "a\n", newText: "b\n" } },
     out: {
       type: "diff",
-      changes: change("modify", '/w/my dir/"ü".txt'),
+      changes: change("modify", '/w/my dir/"ü"\u0001.txt'),
       patch: patch(
-        'diff --git "/w/my dir/\\"\\303\\274\\".txt" "/w/my dir/\\"\\303\\274\\".txt"',
-        '--- "/w/my dir/\\"\\303\\274\\".txt"\t',
-        '+++ "/w/my dir/\\"\\303\\274\\".txt"\t',
+        'diff --git "/w/my dir/\\"\\303\\274\\"\\001.txt" "/w/my dir/\\"\\303\\274\\"\\001.txt"',
+        '--- "/w/my dir/\\"\\303\\274\\"\\001.txt"\t',
+        '+++ "/w/my dir/\\"\\303\\274\\"\\001.txt"\t',
         "@@ -1 +1 @@",
         "-a",
         "+b",
@@ -276,26 +287,72 @@ export const diffs: Case[] = [
     out: { type: "diff", changes: change("add", "/w/a") },
     notes: ["diff-without-patch"],
   },
+  ...[
+    { title: "as many characters as may be", text: ["b".repeat(1024 * 1024 - 1)] },
+    { title: "as many lines as may be", text: Array.from({ length: 50_000 }, () => "b") },
+    { title: "more lines than may change, but all of them new", text: numbered(1, 1002) },
+  ].map(
+    ({ title, text }): Case => ({
+      rule: "6.5",
+      title,
+      in: { diff: { type: "diff", path: "/w/a", oldText: null, newText: lines(...text) } },
+      out: {
+        type: "diff",
+        changes: change("add", "/w/a"),
+        patch: patch(
+          "diff --git /w/a /w/a",
+          "new file mode 100644",
+          "--- /dev/null",
+          "+++ /w/a",
+          `@@ -0,0 +1${text.length === 1 ? "" : `,${text.length}`} @@`,
+          ...text.map((line) => `+${line}`),
+        ),
+      },
+    }),
+  ),
   {
     rule: "6.5",
-    title: "too many changed lines",
-    in: {
-      diff: {
-        type: "diff",
-        path: "/w/a",
-        oldText: lines(...numbered(1, 501)),
-        newText: lines(...numbered(1001, 1501)),
-      },
+    title: "more lines than may change, but all of them gone",
+    in: { diff: { type: "diff", path: "/w/a", oldText: lines(...numbered(1, 1002)), newText: null } },
+    out: {
+      type: "diff",
+      changes: change("delete", "/w/a"),
+      patch: patch(
+        "diff --git /w/a /w/a",
+        "deleted file mode 100644",
+        "--- /w/a",
+        "+++ /dev/null",
+        "@@ -1,1002 +0,0 @@",
+        ...numbered(1, 1002).map((line) => `-${line}`),
+      ),
     },
-    out: { type: "diff", changes: change("modify", "/w/a") },
-    notes: ["diff-without-patch"],
   },
+  ...[1, 2, 5000].map(
+    (line): Case => ({
+      rule: "6.5",
+      title: `too many changed lines, at line ${line}`,
+      in: {
+        diff: {
+          type: "diff",
+          path: "/w/a",
+          oldText: lines(...numbered(1, 501)),
+          newText: lines(...numbered(1001, 1501)),
+        },
+        locations: [{ path: "/w/a", line }],
+      },
+      out: { type: "diff", changes: change("modify", "/w/a") },
+      notes: ["diff-without-patch"],
+    }),
+  ),
   {
     rule: "6.5",
     title: "a fragment far behind its own length: moved to the location's line",
     in: {
       diff: { type: "diff", path: "a", oldText: "hello\nworld", newText: "hello\nthere" },
       locations: [
+        null,
+        { path: 1, line: 2 },
+        { path: "/w/a", line: null },
         { path: "/other", line: 3 },
         { path: "/w/a", line: 40 },
       ],
@@ -311,12 +368,12 @@ export const diffs: Case[] = [
     title: "a fragment that grows past the line is still one: its old text ends before it",
     in: {
       diff: { type: "diff", path: "/w/a", oldText: "x\n", newText: lines("a", "b", "c", "d") },
-      locations: [{ path: "/w/a", line: 3 }],
+      locations: [{ path: "/w/a", line: 2 }],
     },
     out: {
       type: "diff",
       changes: change("modify", "/w/a"),
-      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -3 +3,4 @@", "-x", "+a", "+b", "+c", "+d"),
+      patch: patch("diff --git /w/a /w/a", "--- /w/a", "+++ /w/a", "@@ -2 +2,4 @@", "-x", "+a", "+b", "+c", "+d"),
     },
   },
   {
@@ -329,7 +386,7 @@ export const diffs: Case[] = [
         oldText: lines("x", ...numbered(2, 12)),
         newText: lines("y", ...numbered(2, 12)),
       },
-      locations: [{ path: "a", line: 9 }],
+      locations: [{ path: "a", line: 5 }],
     },
     out: {
       type: "diff",
@@ -338,7 +395,7 @@ export const diffs: Case[] = [
         "diff --git /w/a /w/a",
         "--- /w/a",
         "+++ /w/a",
-        "@@ -9,4 +9,4 @@",
+        "@@ -5,4 +5,4 @@",
         "-x",
         "+y",
         " line 2",
@@ -375,6 +432,98 @@ export const diffs: Case[] = [
       ),
     },
   },
+  ...[6, 7].map(
+    (line): Case => ({
+      rule: "6.5",
+      title: `a location ${line === 6 ? "before" : "at"} the first line of the hunk`,
+      in: {
+        diff: {
+          type: "diff",
+          path: "/w/a",
+          oldText: lines(...numbered(1, 9), "x"),
+          newText: lines(...numbered(1, 9), "y"),
+        },
+        locations: [{ path: "/w/a", line }],
+      },
+      out: {
+        type: "diff",
+        changes: change("modify", "/w/a"),
+        patch: patch(
+          "diff --git /w/a /w/a",
+          "--- /w/a",
+          "+++ /w/a",
+          line === 6 ? "@@ -12,4 +12,4 @@" : "@@ -7,4 +7,4 @@",
+          " line 7",
+          " line 8",
+          " line 9",
+          "-x",
+          "+y",
+        ),
+      },
+    }),
+  ),
+  {
+    rule: "6.5",
+    title: "a whole file with two hunks, the second of which covers the line only in the new text",
+    in: {
+      diff: {
+        type: "diff",
+        path: "/w/a",
+        oldText: lines("x", ...numbered(2, 40)),
+        newText: lines("y", ...numbered(2, 20), ...numbered(50, 59), ...numbered(21, 40)),
+      },
+      locations: [{ path: "/w/a", line: 30 }],
+    },
+    out: {
+      type: "diff",
+      changes: change("modify", "/w/a"),
+      patch: patch(
+        "diff --git /w/a /w/a",
+        "--- /w/a",
+        "+++ /w/a",
+        "@@ -1,4 +1,4 @@",
+        "-x",
+        "+y",
+        ...numbered(2, 4).map((line) => ` ${line}`),
+        "@@ -18,6 +18,16 @@",
+        ...numbered(18, 20).map((line) => ` ${line}`),
+        ...numbered(50, 59).map((line) => `+${line}`),
+        ...numbered(21, 23).map((line) => ` ${line}`),
+      ),
+    },
+  },
+  ...[[], [{ path: "/w/a", line: 9 }]].map(
+    (locations): Case => ({
+      rule: "6.5",
+      title: `a whole file without a final newline, changed in its last line, ${locations.length} locations`,
+      in: {
+        diff: {
+          type: "diff",
+          path: "/w/a",
+          oldText: [...numbered(1, 8), "x"].join("\n"),
+          newText: [...numbered(1, 8), "y"].join("\n"),
+        },
+        locations,
+      },
+      out: {
+        type: "diff",
+        changes: change("modify", "/w/a"),
+        patch: patch(
+          "diff --git /w/a /w/a",
+          "--- /w/a",
+          "+++ /w/a",
+          "@@ -6,4 +6,4 @@",
+          " line 6",
+          " line 7",
+          " line 8",
+          "-x",
+          "\\ No newline at end of file",
+          "+y",
+          "\\ No newline at end of file",
+        ),
+      },
+    }),
+  ),
   {
     rule: "6.5",
     title: "a CRLF fragment ends as its lines do",

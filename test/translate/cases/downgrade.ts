@@ -41,10 +41,25 @@ export const initializeParams: Case[] = [
       v1Params: {
         protocolVersion: 1,
         clientInfo: null,
-        clientCapabilities: { auth: { terminal: false }, elicitation: null },
+        clientCapabilities: { auth: { terminal: false }, elicitation: null, _meta: { terminal_output: true } },
       },
     },
     out: { protocolVersion: 2, info: { name: "unknown", version: "0" }, capabilities: {} },
+  },
+  {
+    rule: "13.1",
+    title: "elicitation by URL only; plans and subagents, which version 2 has no capability for",
+    in: {
+      v1Params: {
+        protocolVersion: 1,
+        clientCapabilities: { elicitation: { form: null, url: {} }, plan: {}, subagents: {} },
+      },
+    },
+    out: {
+      protocolVersion: 2,
+      info: { name: "unknown", version: "0" },
+      capabilities: { elicitation: { url: {} } },
+    },
   },
 ];
 
@@ -82,7 +97,7 @@ export const initializeResults: Case[] = [
         capabilities: {
           session: {
             prompt: { image: {}, audio: null, embeddedContext: {}, _meta: { p: 1 } },
-            mcp: { stdio: {}, http: {} },
+            mcp: { stdio: {}, http: {}, acp: {} },
             delete: {},
             fork: {},
             later: {},
@@ -102,7 +117,7 @@ export const initializeResults: Case[] = [
       agentCapabilities: {
         loadSession: true,
         promptCapabilities: { image: true, audio: false, embeddedContext: true, _meta: { p: 1 } },
-        mcpCapabilities: { http: true, sse: false },
+        mcpCapabilities: { http: true, sse: false, acp: true },
         sessionCapabilities: { delete: {}, fork: {}, later: {}, _meta: { s: 1 }, list: {}, resume: {}, close: {} },
         auth: { status: {}, logout: {} },
         providers: {},
@@ -164,6 +179,23 @@ export const authMethods: Case[] = [
     out: [{ id: "x", name: "X", vars: ["K"], _meta: { "acp-shift/type": "_key" } }],
     notes: ["auth-method-type"],
   },
+  {
+    rule: "13.3",
+    title: "what is no method, no variable or no list of them",
+    in: {
+      methods: [
+        null,
+        { methodId: "t", type: "terminal", name: "T", env: null },
+        { methodId: "u", type: "terminal", name: "U", env: [null, { name: "X", value: "1" }] },
+      ],
+      clientHasTerminalAuth: true,
+    },
+    badInput: true,
+    out: [
+      { id: "t", type: "terminal", name: "T" },
+      { id: "u", type: "terminal", name: "U", env: { X: "1" } },
+    ],
+  },
 ];
 
 /** `newSessionParamsToV2`, input and result: `NewSessionRequest`. */
@@ -192,6 +224,13 @@ export const newSessionParams: Case[] = [
       _meta: { m: 1 },
     },
   },
+  {
+    rule: "13.4",
+    title: "null for nothing",
+    in: { v1Params: { cwd: "/w", additionalDirectories: null, mcpServers: null } },
+    badInput: true,
+    out: { cwd: "/w", mcpServers: [] },
+  },
 ];
 
 /** Likewise, but refused. */
@@ -211,6 +250,18 @@ export const newSessionRefused: Refusal[] = [
     title: "a relative cwd",
     in: { v1Params: { cwd: "w", mcpServers: [] } },
     error: { code: -32602, message: "cwd must be an absolute path" },
+  },
+  {
+    rule: "13.4",
+    title: "no cwd",
+    in: { v1Params: { mcpServers: [] } },
+    error: { code: -32602, message: "cwd must be an absolute path" },
+  },
+  {
+    rule: "13.4",
+    title: "a server that is no object",
+    in: { v1Params: { cwd: "/w", mcpServers: ["s"] } },
+    error: { code: -32602, message: "mcpServers[0] is no object", data: { index: 0 } },
   },
   {
     rule: "13.4",
@@ -283,6 +334,13 @@ export const sessionResults: Case[] = [
     },
   },
   { rule: "13.5", title: "nothing but an id", in: { v2Result: { sessionId: "s" } }, out: { sessionId: "s" } },
+  {
+    rule: "13.5",
+    title: "null for nothing",
+    in: { v2Result: { sessionId: "s", configOptions: null } },
+    badInput: true,
+    out: { sessionId: "s" },
+  },
 ];
 
 /** `configOptionsToV1`, items of input and result: `SessionConfigOption`. */
@@ -336,6 +394,35 @@ export const configOptions: Case[] = [
     out: [],
     notes: ["config-option-type"],
   },
+  {
+    rule: "13.6",
+    title: "a boolean option that is off, for a client without; what is no option and no choice",
+    in: {
+      booleans: false,
+      options: [null, { ...FAST, currentValue: false }, { ...MODE, options: [null, { value: "a", name: "A" }] }],
+    },
+    badInput: true,
+    out: [
+      {
+        id: "fast",
+        type: "select",
+        name: "Fast",
+        currentValue: "false",
+        options: [
+          { value: "true", name: "On" },
+          { value: "false", name: "Off" },
+        ],
+      },
+      {
+        id: "mode",
+        type: "select",
+        name: "Mode",
+        category: "mode",
+        currentValue: "ask",
+        options: [{ value: "a", name: "A" }],
+      },
+    ],
+  },
 ];
 
 /** `modesToV1` and `currentModeOf`, result: `{modes, current}`. */
@@ -354,6 +441,25 @@ export const modes: Case[] = [
     in: { options: [{ ...MODE, category: "_x" }] },
     out: { modes: undefined, current: undefined },
     invalid: true,
+  },
+  {
+    rule: "13.7",
+    title: "an option of that category that is no choice",
+    in: { options: [{ ...FAST, category: "mode" }] },
+    out: { modes: undefined, current: undefined },
+    invalid: true,
+  },
+  {
+    rule: "13.7",
+    title: "what is no option, no choice and no group of them",
+    in: {
+      options: [
+        null,
+        { ...MODE, options: [null, { groupId: "g", name: "G", options: [null, { value: "ask", name: "Ask" }] }] },
+      ],
+    },
+    badInput: true,
+    out: { modes: { currentModeId: "ask", availableModes: [{ id: "ask", name: "Ask" }] }, current: "ask" },
   },
 ];
 
@@ -394,8 +500,27 @@ export const setConfigOption: Case[] = [
   {
     rule: "13.8",
     title: "a boolean shown as a choice",
-    in: { v1Params: { sessionId: "s", configId: "fast", value: "false" }, options: [FAST] },
+    in: { v1Params: { sessionId: "s", configId: "fast", value: "false" }, options: [null, MODE, FAST] },
+    badInput: true,
     out: { sessionId: "s", configId: "fast", type: "boolean", value: false },
+  },
+  {
+    rule: "13.8",
+    title: "likewise, on",
+    in: { v1Params: { sessionId: "s", configId: "fast", value: "true" }, options: [FAST] },
+    out: { sessionId: "s", configId: "fast", type: "boolean", value: true },
+  },
+  {
+    rule: "13.8",
+    title: "neither on nor off: the agent's to refuse",
+    in: { v1Params: { sessionId: "s", configId: "fast", value: "maybe" }, options: [FAST] },
+    out: { sessionId: "s", configId: "fast", type: "id", value: "maybe" },
+  },
+  {
+    rule: "13.8",
+    title: "a choice that is called true",
+    in: { v1Params: { sessionId: "s", configId: "mode", value: "true" }, options: [FAST, MODE] },
+    out: { sessionId: "s", configId: "mode", type: "id", value: "true" },
   },
 ];
 
@@ -458,6 +583,20 @@ export const blocks: Case[] = [
     title: "icons, which v1 does not know",
     in: { block: { type: "resource_link", name: "n", uri: "file:///a", icons: [{ src: "x" }] } },
     out: { type: "resource_link", name: "n", uri: "file:///a", icons: [{ src: "x" }] },
+  },
+  {
+    rule: "13.9",
+    title: "an audience of nobody",
+    in: { block: { type: "text", text: "t", annotations: { audience: [] } } },
+    out: { type: "text", text: "t", annotations: { audience: [] } },
+  },
+  {
+    rule: "13.9",
+    title: "no type: left to the schema",
+    in: { block: { text: "t" } },
+    badInput: true,
+    out: { text: "t" },
+    invalid: true,
   },
 ];
 
@@ -575,6 +714,16 @@ export const toolCalls: Case[] = [
   })),
   {
     rule: "13.12",
+    title: "a status that is no text, though it looks like one",
+    in: {
+      update: { sessionUpdate: "tool_call_update", toolCallId: "t", status: ["cancelled"] },
+      context: { announced: true },
+    },
+    badInput: true,
+    out: { sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" },
+  },
+  {
+    rule: "13.12",
     title: "kind",
     in: {
       update: { sessionUpdate: "tool_call_update", toolCallId: "t", kind: "_query" },
@@ -592,12 +741,14 @@ export const toolCalls: Case[] = [
         content: [
           { type: "content", content: { type: "text", text: "a" }, _meta: { m: 1 } },
           { type: "content", content: { type: "_x" } },
+          null,
           { type: "terminal", terminalId: "shown" },
           { type: "_table", rows: [] },
         ],
       },
       context: { announced: true },
     },
+    badInput: true,
     out: {
       sessionUpdate: "tool_call_update",
       toolCallId: "t",
@@ -759,15 +910,18 @@ export const diffs: Case[] = [
         changes: [
           { operation: "modify", path: "/w/é" },
           { operation: "modify", path: "/w/a b" },
-          { operation: "move", oldPath: "/w/x", path: "/w/y" },
+          { operation: "move", oldPath: "/w/old", path: "/w/renamed-file" },
         ],
         patch: patch(
-          "diff --git a/x b/y",
+          "From somebody",
+          "--- and their words",
+          "\\ and more",
+          "diff --git a/old b/renamed-file",
           "similarity index 90%",
-          "rename from x",
-          "rename to y",
-          "--- a/x",
-          "+++ b/y",
+          "rename from old",
+          "rename to renamed-file",
+          "--- a/old",
+          "+++ b/renamed-file",
           "@@ -1 +1 @@",
           "-x",
           "+y",
@@ -789,7 +943,7 @@ export const diffs: Case[] = [
     out: [
       { type: "diff", path: "/w/é", oldText: "e\n", newText: "é\n" },
       { type: "diff", path: "/w/a b", oldText: "1\n", newText: "2\n" },
-      { type: "diff", path: "/w/y", oldText: "x\n", newText: "y\n" },
+      { type: "diff", path: "/w/renamed-file", oldText: "x\n", newText: "y\n" },
     ],
   },
   {
@@ -814,6 +968,81 @@ export const diffs: Case[] = [
     ],
     notes: ["diff-as-text", "diff-as-text", "diff-as-text"],
   },
+  {
+    rule: "13.14",
+    title: "long hunks, additions before deletions, an old text without a final newline",
+    in: {
+      diff: {
+        type: "diff",
+        changes: [{ operation: "modify", path: "/w/a" }],
+        patch: patch(
+          "diff --git a/w/a b/w/a",
+          "--- a/w/a",
+          "+++ b/w/a",
+          "@@ -10,10 +10,11 @@",
+          ...Array.from({ length: 10 }, () => " x"),
+          "+y",
+          "@@ -32,2 +33 @@",
+          "+one",
+          "-two",
+          "-three",
+          "\\ No newline at end of file",
+        ),
+      },
+    },
+    out: [
+      {
+        type: "diff",
+        path: "/w/a",
+        oldText: `${"x\n".repeat(10)}two\nthree`,
+        newText: `${"x\n".repeat(10)}y\none\n`,
+      },
+    ],
+  },
+  {
+    rule: "13.14",
+    title: "names with escapes, names of Windows",
+    in: {
+      diff: {
+        type: "diff",
+        changes: [
+          { operation: "modify", path: '/w/q"uo\te é.txt' },
+          { operation: "modify", path: "C:\\w\\a.txt" },
+          { operation: "modify", path: "/w/a\\b" },
+        ],
+        patch: patch(
+          'diff --git "a/w/q\\"uo\\te \\303\\251.txt" "b/w/q\\"uo\\te \\303\\251.txt"',
+          "@@ -1 +1 @@",
+          "-1",
+          "+2",
+          "diff --git a/w/a.txt b/w/a.txt",
+          "@@ -1 +1 @@",
+          "-3",
+          "+4",
+          'diff --git "a/w/a\\\\b" "b/w/a\\\\b"',
+          "@@ -1 +1 @@",
+          "-5",
+          "+6",
+        ),
+      },
+    },
+    out: [
+      { type: "diff", path: '/w/q"uo\te é.txt', oldText: "1\n", newText: "2\n" },
+      { type: "diff", path: "C:\\w\\a.txt", oldText: "3\n", newText: "4\n" },
+      { type: "diff", path: "/w/a\\b", oldText: "5\n", newText: "6\n" },
+    ],
+  },
+  ...[
+    { format: "_other", text: patch("diff --git a/w/a b/w/a", "@@ -1 +1 @@", "-1", "+2").text },
+    { format: "git_patch" },
+  ].map((given) => ({
+    rule: "13.14",
+    title: `a patch of format ${given.format} ${given.text === undefined ? "without a text" : ""}, and what is no change`,
+    in: { diff: { type: "diff", changes: [null, { operation: "modify", path: "/w/a" }], patch: given } },
+    badInput: true,
+    out: [{ type: "content", content: { type: "text", text: "Changed /w/a" } }],
+    notes: ["diff-as-text"],
+  })),
   {
     rule: "13.14",
     title: "a section that belongs to no change",
@@ -963,6 +1192,20 @@ export const commands: Case[] = [
   },
   {
     rule: "13.18",
+    title: "what is no command",
+    in: {
+      commands: [
+        null,
+        { type: "command", description: "" },
+        { type: "command", name: "a", description: "", _meta: { "acp-shift/commands": [null, { name: "a b" }] } },
+      ],
+    },
+    badInput: true,
+    out: [{ name: "a b" }],
+    invalid: true,
+  },
+  {
+    rule: "13.18",
     title: "one that stands for several of v1's",
     in: {
       commands: [
@@ -1060,6 +1303,39 @@ export const permissionRequests: Case[] = [
     },
   },
   {
+    rule: "13.19",
+    title: "about something that version 1 does not define, without a title",
+    in: {
+      v2Params: {
+        sessionId: "s",
+        subject: { type: "_deploy", command: "now", toolCall: { toolCallId: "t" }, _meta: { m: 1 } },
+        options: [null, { optionId: "?", name: "?" }, ...OPTIONS],
+      },
+    },
+    badInput: true,
+    out: {
+      params: {
+        sessionId: "s",
+        toolCall: {
+          toolCallId: "made",
+          title: "Permission required",
+          kind: "other",
+          status: "pending",
+          rawInput: { command: "now", toolCall: { toolCallId: "t" } },
+        },
+        options: OPTIONS,
+      },
+      made: {
+        toolCallId: "made",
+        title: "Permission required",
+        kind: "other",
+        status: "pending",
+        rawInput: { command: "now", toolCall: { toolCallId: "t" } },
+      },
+    },
+    notes: ["permission-option-kind"],
+  },
+  {
     rule: "13.20",
     title: "options",
     in: {
@@ -1073,6 +1349,9 @@ export const permissionRequests: Case[] = [
           { optionId: "c", name: "C", kind: "_reject_and_stop" },
           { optionId: "d", name: "D", kind: "_later" },
           { optionId: "e", name: "E", kind: "_disallow" },
+          { optionId: "f", name: "F", kind: "_auto_reject" },
+          { optionId: "g", name: "G", kind: "deny" },
+          { optionId: "h", name: "H", kind: "approve" },
         ],
       },
     },
@@ -1085,11 +1364,13 @@ export const permissionRequests: Case[] = [
           { optionId: "a", name: "A", kind: "allow_always" },
           { optionId: "b", name: "B", kind: "allow_once" },
           { optionId: "c", name: "C", kind: "reject_once" },
+          { optionId: "g", name: "G", kind: "reject_once" },
+          { optionId: "h", name: "H", kind: "allow_once" },
         ],
       },
       made: undefined,
     },
-    notes: ["permission-option-kind", "permission-option-kind"],
+    notes: ["permission-option-kind", "permission-option-kind", "permission-option-kind"],
   },
 ];
 
@@ -1134,7 +1415,7 @@ const compaction = {
   sessionUpdate: "compaction_update",
   compactionId: "c",
   status: "completed",
-  summary: [{ type: "_x" }],
+  summary: [{ type: "_x" }, null],
 };
 
 /** `updateToV1`, input and result: `SessionUpdate`. */
@@ -1148,6 +1429,17 @@ export const updates: Case[] = [
     },
     out: { sessionUpdate: "agent_message_chunk", messageId: "m", content: { type: "text", text: "a" }, later: 1 },
   },
+  ...["user_message_chunk", "agent_thought_chunk", "session_message_chunk"].map((sessionUpdate) => ({
+    rule: "13.23",
+    title: `a ${sessionUpdate}`,
+    in: { update: { sessionUpdate, messageId: "m", content: { type: "_x" } }, client: ALL },
+    out: {
+      sessionUpdate,
+      messageId: "m",
+      content: { type: "text", text: "[_x]", _meta: { "acp-shift/content": { type: "_x" } } },
+    },
+    invalid: sessionUpdate === "session_message_chunk",
+  })),
   {
     rule: "13.23",
     title: "commands",
@@ -1214,6 +1506,21 @@ export const updates: Case[] = [
   },
   {
     rule: "13.23",
+    title: "a subagent's message, announced",
+    in: {
+      update: { sessionUpdate: "session_message", sessionId: "child", content: [null, { type: "_x" }] },
+      client: ALL,
+    },
+    badInput: true,
+    out: {
+      sessionUpdate: "session_message",
+      sessionId: "child",
+      content: [{ type: "text", text: "[_x]", _meta: { "acp-shift/content": { type: "_x" } } }],
+    },
+    invalid: true,
+  },
+  {
+    rule: "13.23",
     title: "a subagent",
     in: { update: { sessionUpdate: "subagent_update", sessionId: "child" }, client: NONE },
     out: undefined,
@@ -1249,6 +1556,12 @@ export const errors: Case[] = [
     title: "code and data",
     in: { error: { code: -32002, message: "No such\nsession", data: { sessionId: "s" } } },
     out: { code: -32002, message: "No such session", data: { sessionId: "s" } },
+  },
+  {
+    rule: "13.26",
+    title: "a message of blank lines",
+    in: { error: { code: -32603, message: " \n" } },
+    out: { code: -32603, message: "Unnamed error" },
   },
   {
     rule: "13.26",

@@ -82,6 +82,16 @@ export const errors: Case[] = [
   unchanged("2.6", "authentication required", { code: -32000, message: "Authentication required" }),
   unchanged("12.2", "a code outside the sets, data a text", { code: 400, message: "bad request", data: "details" }),
   unchanged("12.2", "data a list", { code: -32603, message: "Internal error", data: [{ path: ["cwd"] }] }),
+  unchanged("12.1", "the words behind more text than is searched", {
+    code: -32602,
+    message: `${"-".repeat(4096)} Session not found`,
+  }),
+  unchanged("12.1", "the words behind more texts than are searched", {
+    code: -32602,
+    message: "Invalid params",
+    data: [...Array.from({ length: 20 }, () => ""), "Session not found"],
+  }),
+  unchanged("12.2", "data with nothing in it", { code: -32603, message: "Internal error", data: { details: null } }),
   unchanged("12.2", "method not found", { code: -32601, message: "Method not found", data: { method: "x/y" } }),
   {
     rule: "12.2",

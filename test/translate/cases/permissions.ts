@@ -146,6 +146,8 @@ export const permissionRequests: Case[] = [
           rawInput: {},
           rawOutput: null,
           status: "pending",
+          later: { a: 1 },
+          count: 0,
         },
         options: [ALLOW],
       },
@@ -154,7 +156,24 @@ export const permissionRequests: Case[] = [
     out: {
       sessionId: "s",
       title: "T",
-      subject: { type: "tool_call", toolCall: { toolCallId: "t1", title: "T", status: "pending" } },
+      subject: {
+        type: "tool_call",
+        toolCall: { toolCallId: "t1", title: "T", status: "pending", later: { a: 1 }, count: 0 },
+      },
+      options: [ALLOW],
+    },
+  },
+  {
+    rule: "10.3",
+    title: "an empty id is still the id",
+    in: {
+      v1Params: { sessionId: "s", toolCall: { toolCallId: "", title: "T" }, options: [ALLOW] },
+      known: { announced: true },
+    },
+    out: {
+      sessionId: "s",
+      title: "T",
+      subject: { type: "tool_call", toolCall: { toolCallId: "", title: "T" } },
       options: [ALLOW],
     },
   },

@@ -84,6 +84,21 @@ export const mcpServers: Case[] = [
       { type: "acp", name: "a", serverId: "x" },
     ],
   },
+  {
+    rule: "3.3",
+    title: "servers without a name have not the same one",
+    in: {
+      servers: [
+        { type: "acp", serverId: "x" },
+        { type: "acp", serverId: "y" },
+      ],
+      mcp: OFFERS.mcp,
+    },
+    out: [
+      { type: "acp", serverId: "x" },
+      { type: "acp", serverId: "y" },
+    ],
+  },
 ];
 
 /** `mcpServersToV1`, refused. */
@@ -199,6 +214,12 @@ export const newSessionRefused: Refusal[] = [
   },
   {
     rule: "3.6",
+    title: "a relative additional directory, the first",
+    in: { v2Params: { cwd: "/w", additionalDirectories: ["x"] }, offers: OFFERS },
+    error: { code: -32602, message: "additionalDirectories[0] must be an absolute path" },
+  },
+  {
+    rule: "3.6",
     title: "additional directories that are no list of texts",
     in: { v2Params: { cwd: "/w", additionalDirectories: [1] }, offers: OFFERS },
     error: { code: -32602, message: "additionalDirectories must be a list of absolute paths" },
@@ -243,10 +264,18 @@ export const sessionResults: Case[] = [
     rule: "3.7",
     title: "null lists are omitted, unknown fields stay",
     in: {
-      v1Result: { sessionId: "s1", modes: null, models: null, configOptions: null, _meta: { m: 1 }, later: 1 },
+      v1Result: {
+        sessionId: "s1",
+        modes: null,
+        models: null,
+        configOptions: null,
+        availableCommands: null,
+        _meta: {},
+        later: 1,
+      },
       config: { modes: null, models: null, configOptions: null },
     },
-    out: { sessionId: "s1", _meta: { m: 1 }, later: 1 },
+    out: { sessionId: "s1", _meta: {}, later: 1 },
   },
   {
     rule: "3.7",
@@ -302,6 +331,7 @@ export const sessionLists: Case[] = [
           { cwd: "/w" },
           { sessionId: "s2", cwd: "w" },
           { sessionId: "s3" },
+          { sessionId: "", cwd: "/w" },
           null,
           { sessionId: "s4", cwd: "/w", additionalDirectories: null },
         ],
@@ -309,7 +339,7 @@ export const sessionLists: Case[] = [
       },
     },
     out: { sessions: [{ sessionId: "s4", cwd: "/w" }] },
-    notes: Array.from({ length: 4 }, () => "session-list-entry-dropped"),
+    notes: Array.from({ length: 5 }, () => "session-list-entry-dropped"),
   },
   { rule: "4.1", title: "no list", in: { v1Result: {} }, out: { sessions: [] } },
   {

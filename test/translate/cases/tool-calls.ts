@@ -129,8 +129,18 @@ export const toolCalls: Case[] = [
   {
     rule: "6.4",
     title: "what cannot be an item is left for the schema to refuse",
-    in: { update: { toolCallId: "t1", content: [null, 1, {}, { type: "content" }, { type: "diff" }] } },
-    out: { toolCallId: "t1", content: [null, 1, {}, { type: "content" }, { type: "diff" }] },
+    in: {
+      update: {
+        toolCallId: "t1",
+        content: [null, 1, {}, { type: "content" }, { type: "diff" }],
+        locations: [null, { line: 3 }, { path: "/w/a" }],
+      },
+    },
+    out: {
+      toolCallId: "t1",
+      content: [null, 1, {}, { type: "content" }, { type: "diff" }],
+      locations: [null, { line: 3 }, { path: "/w/a" }],
+    },
     invalid: true,
   },
   {
@@ -150,7 +160,7 @@ export const toolCalls: Case[] = [
         title: "Edit",
         kind: "edit",
         content: [
-          { type: "diff", path: "a.txt", oldText: "hello\n", newText: "goodbye\n" },
+          { type: "diff", path: "a.txt", oldText: "hello", newText: "goodbye" },
           { type: "content", content: { type: "text", text: "done" } },
         ],
       },
@@ -172,7 +182,9 @@ export const toolCalls: Case[] = [
               "+++ /w/a.txt",
               "@@ -1 +1 @@",
               "-hello",
+              "\\ No newline at end of file",
               "+goodbye",
+              "\\ No newline at end of file",
               "",
             ].join("\n"),
           },
@@ -190,9 +202,14 @@ export const toolCalls: Case[] = [
         toolCallId: "t1",
         content: [
           { type: "diff", path: "/w/a.txt", oldText: "one", newText: "1" },
-          { type: "diff", path: "/w/a.txt", oldText: "two", newText: "2" },
+          { type: "_link", path: "/w/a.txt" },
+          { type: "diff", path: "/w/b.txt", newText: "" },
+          { type: "diff", path: "a.txt", oldText: "two", newText: "2" },
         ],
         locations: [
+          null,
+          { path: 1, line: 5 },
+          { path: "/w/b.txt", line: 3 },
           { path: "/w/a.txt", line: 10 },
           { path: "/w/a.txt", line: 50 },
         ],
@@ -210,6 +227,12 @@ export const toolCalls: Case[] = [
             text: "diff --git /w/a.txt /w/a.txt\n--- /w/a.txt\n+++ /w/a.txt\n@@ -10 +10 @@\n-one\n+1\n",
           },
         },
+        { type: "_link", path: "/w/a.txt" },
+        {
+          type: "diff",
+          changes: [{ operation: "add", path: "/w/b.txt", fileType: "text" }],
+          patch: { format: "git_patch", text: "diff --git /w/b.txt /w/b.txt\nnew file mode 100644\n" },
+        },
         {
           type: "diff",
           changes: [{ operation: "modify", path: "/w/a.txt", fileType: "text" }],
@@ -220,9 +243,36 @@ export const toolCalls: Case[] = [
         },
       ],
       locations: [
+        null,
+        { path: 1, line: 5 },
+        { path: "/w/b.txt", line: 3 },
         { path: "/w/a.txt", line: 10 },
         { path: "/w/a.txt", line: 50 },
       ],
+    },
+    invalid: true,
+  },
+  {
+    rule: "6.5",
+    title: "more locations than diffs: the first of them",
+    in: {
+      update: {
+        toolCallId: "t1",
+        content: ["one", "two"].map((oldText) => ({ type: "diff", path: "/w/a", oldText, newText: "x" })),
+        locations: [10, 50, 90].map((line) => ({ path: "/w/a", line })),
+      },
+    },
+    out: {
+      toolCallId: "t1",
+      content: ["one", "two"].map((oldText) => ({
+        type: "diff",
+        changes: [{ operation: "modify", path: "/w/a", fileType: "text" }],
+        patch: {
+          format: "git_patch",
+          text: `diff --git /w/a /w/a\n--- /w/a\n+++ /w/a\n@@ -10 +10 @@\n-${oldText}\n+x\n`,
+        },
+      })),
+      locations: [10, 50, 90].map((line) => ({ path: "/w/a", line })),
     },
   },
   {
@@ -255,6 +305,7 @@ export const toolCalls: Case[] = [
           { path: "/etc/hosts", line: null, _meta: { m: 1 } },
           { path: "./b.ts", line: 0 },
           { path: "D:\\c.ts", line: 1.5 },
+          { path: "/w/e.ts", line: 1 },
           { path: "file:///w/d.ts" },
         ],
       },
@@ -267,6 +318,7 @@ export const toolCalls: Case[] = [
         { path: "/etc/hosts", _meta: { m: 1 } },
         { path: "/w/b.ts" },
         { path: "D:\\c.ts" },
+        { path: "/w/e.ts", line: 1 },
         { path: "file:///w/d.ts" },
       ],
     },
@@ -303,6 +355,31 @@ export const toolCalls: Case[] = [
           patch: {
             format: "git_patch",
             text: "diff --git /w/a /w/a\n--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-hello\n+bye\n",
+          },
+        },
+      ],
+    },
+  },
+  {
+    rule: "6.5",
+    title: "a deleted file is no fragment",
+    in: {
+      update: {
+        toolCallId: "t1",
+        rawInput: { text: "gone" },
+        content: [{ type: "diff", path: "/w/b", oldText: "gone" }],
+      },
+    },
+    out: {
+      toolCallId: "t1",
+      rawInput: { text: "gone" },
+      content: [
+        {
+          type: "diff",
+          changes: [{ operation: "delete", path: "/w/b", fileType: "text" }],
+          patch: {
+            format: "git_patch",
+            text: "diff --git /w/b /w/b\ndeleted file mode 100644\n--- /w/b\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n\\ No newline at end of file\n",
           },
         },
       ],
@@ -403,6 +480,31 @@ export const displayTerminals: Case[] = [
       shown: { terminalId: "t1" },
     },
   },
+  {
+    rule: "6.9",
+    title: "another terminal than the one shown so far",
+    in: {
+      update: { rawInput: { command: "ls" }, _meta: { terminal_info: { terminal_id: "t2" } } },
+      shown: { terminalId: "t1", command: "pwd" },
+    },
+    out: {
+      updates: [{ sessionUpdate: "terminal_update", terminalId: "t2", cwd: "/w", command: "ls" }],
+      toolCall: { rawInput: { command: "ls" } },
+      shown: { terminalId: "t2", command: "ls" },
+    },
+  },
+  ...[{ command: "" }, { command: [] }, { command: 1 }, { later: 1 }, "ls -l"].map(
+    (rawInput): Case => ({
+      rule: "6.9",
+      title: `a raw input that names no command, ${JSON.stringify(rawInput)}: the title does`,
+      in: { update: { title: "ls", rawInput, _meta: { terminal_info: { terminal_id: "t1" } } } },
+      out: {
+        updates: [{ sessionUpdate: "terminal_update", terminalId: "t1", cwd: "/w", command: "ls" }],
+        toolCall: { title: "ls", rawInput },
+        shown: { terminalId: "t1", command: "ls" },
+      },
+    }),
+  ),
   {
     rule: "6.9",
     title: "the input that comes later names the command",
@@ -506,5 +608,11 @@ export const displayTerminals: Case[] = [
         _meta: { terminal_info: { cwd: "/w" }, terminal_output: { terminal_id: "t1" }, terminal_exit: null },
       },
     },
+  },
+  {
+    rule: "6.9",
+    title: "an empty _meta is not one that has become empty",
+    in: { update: { toolCallId: "t1", _meta: {} } },
+    out: { updates: [], toolCall: { toolCallId: "t1", _meta: {} } },
   },
 ];

@@ -51,6 +51,20 @@ export const commands: Case[] = [
   },
   {
     rule: "11.1",
+    title: "a type of the agent's own stays, another becomes command",
+    in: {
+      commands: [
+        { type: "_macro", name: "a", description: "" },
+        { type: "macro", name: "b", description: "" },
+      ],
+    },
+    out: [
+      { type: "_macro", name: "a", description: "" },
+      { type: "command", name: "b", description: "" },
+    ],
+  },
+  {
+    rule: "11.1",
     title: "a v2 list is its own translation",
     in: { commands: [{ type: "command", name: "a", description: "d", input: { type: "text", hint: "h" } }] },
     out: [{ type: "command", name: "a", description: "d", input: { type: "text", hint: "h" } }],
@@ -62,7 +76,7 @@ export const commands: Case[] = [
       commands: [
         { name: "memory", description: "Keeps" },
         { name: "init", description: "Starts" },
-        { name: "memory show", description: "Shows" },
+        { name: "memory  show all", description: "Shows" },
         { name: "memory add ", description: "Adds", input: { hint: "what" } },
       ],
     },
@@ -71,11 +85,11 @@ export const commands: Case[] = [
         name: "memory",
         description: "Keeps",
         type: "command",
-        input: { type: "text", hint: "show | add" },
+        input: { type: "text", hint: "show all | add" },
         _meta: {
           "acp-shift/commands": [
             { name: "memory", description: "Keeps" },
-            { name: "memory show", description: "Shows" },
+            { name: "memory  show all", description: "Shows" },
             { name: "memory add ", description: "Adds", input: { hint: "what" } },
           ],
         },
@@ -218,9 +232,30 @@ export const updates: Case[] = [
   },
   {
     rule: "10.8",
+    title: "a notice without a severity",
+    in: { update: { sessionUpdate: "notice", title: "T" } },
+    out: { sessionUpdate: "notice", severity: "info", title: "T" },
+  },
+  {
+    rule: "10.8",
     title: "a session message's content",
     in: { update: { sessionUpdate: "session_message", messageId: "m", content: [{ type: "chart" }] } },
     out: { sessionUpdate: "session_message", messageId: "m", content: [{ type: "_chart" }] },
+  },
+  ...["session_message_chunk", "compaction_summary_chunk"].map(
+    (sessionUpdate): Case => ({
+      rule: "10.8",
+      title: `the content of a ${sessionUpdate}`,
+      in: { update: { sessionUpdate, messageId: "m", compactionId: "c", content: { type: "chart" } } },
+      out: { sessionUpdate, messageId: "m", compactionId: "c", content: { type: "_chart" } },
+    }),
+  ),
+  {
+    rule: "10.8",
+    title: "a status that is no text is left for the schema to refuse",
+    in: { update: { sessionUpdate: "compaction_update", compactionId: "c", status: 1 } },
+    out: { sessionUpdate: "compaction_update", compactionId: "c", status: 1 },
+    invalid: true,
   },
   {
     rule: "10.7",

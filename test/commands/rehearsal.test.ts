@@ -1,0 +1,27 @@
+// Guards the rehearsal that makes the first prompt as quick as the others (docs/performance.md): it goes through all that a turn
+// goes through.
+import { expect, test } from "vitest";
+import { rehearse } from "../../src/commands/rehearsal.ts";
+import { asObject } from "../../src/protocol/json.ts";
+import { testOptions } from "../support/dialogue.ts";
+
+test("two whole turns are played", () => {
+  const told = rehearse({ ...testOptions, settle: 50, remembers: true });
+  const steps = told.map((frame) => {
+    if (!("method" in frame)) return Object.keys(frame).at(-1);
+    const { sessionUpdate, state, status } = asObject(asObject(frame.params)["update"]);
+    return [sessionUpdate, state ?? status].filter((part) => part !== undefined).join(" ");
+  });
+  const chunk = "agent_message_chunk";
+  const turn = (...work: string[]) => [
+    ...["result", "user_message", "state_update running"],
+    ...work,
+    ...["tool_call_update completed", "state_update idle"],
+  ];
+  // A chunk whose pattern is known is spliced, and not among them; nor does a tool call that has ended begin again.
+  expect(steps).toEqual([
+    ...["result", "result"],
+    ...turn(chunk, chunk, "tool_call_update pending"),
+    ...turn("tool_call_update"),
+  ]);
+});
