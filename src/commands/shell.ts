@@ -301,6 +301,7 @@ export function startShell(options: ShellOptions): Shell {
       }
       case "timer":
       case "clear-timer":
+        // The time of these comes later: see dispatch.
         break;
       case "log":
         log[effect.level](effect.event, effect.details);

@@ -2,7 +2,7 @@
  * Most traffic is chunks of text that differ in nothing but the text. What two such lines have in common is learned once, by
  * parsing; from then on a line of the same pattern is known by its bytes, and never parsed.
  */
-import { parseExact, printExact } from "./exact.ts";
+import { printExact, readExact } from "./exact.ts";
 import { asObject, asString, isObject, type JsonObject } from "./json.ts";
 import { Method } from "./methods.ts";
 
@@ -77,7 +77,7 @@ export function patternOf(line: Uint8Array, value: JsonObject): ChunkPattern | u
   if (start + line.length - end > LONGEST) return undefined;
   const before = line.slice(0, start);
   const after = line.slice(end);
-  const frame = parse(joined(before, TEXT_BYTES, after));
+  const frame = asObject(readExact(new TextDecoder().decode(joined(before, TEXT_BYTES, after))));
   if (textOfChunk(frame) !== TEXT || JSON.stringify(withText(frame, text)) !== JSON.stringify(value)) return undefined;
   const messageId = asString(asObject(params["update"])["messageId"]) || undefined;
   return { sessionId, kind, messageId, frame, before, after };
@@ -129,14 +129,6 @@ function kindOf(frame: JsonObject): ChunkKind | undefined {
   if (frame["method"] !== Method.sessionUpdate || "id" in frame) return undefined;
   const kind = asObject(asObject(frame["params"])["update"])["sessionUpdate"];
   return kind === "agent_message_chunk" || kind === "agent_thought_chunk" ? kind : undefined;
-}
-
-function parse(bytes: Uint8Array): JsonObject {
-  try {
-    return asObject(parseExact(new TextDecoder().decode(bytes)));
-  } catch {
-    return {};
-  }
 }
 
 function joined(...parts: Uint8Array[]): Uint8Array {

@@ -21,6 +21,15 @@ export function parseExact(text: string): unknown {
   return JSON.parse(hasManyDigits(text) ? markIntegers(text) : text);
 }
 
+/** As {@link parseExact}; undefined when the text is no JSON. */
+export function readExact(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** As `JSON.stringify`, with the integers that {@link parseExact} has read. */
 export function printExact(value: unknown): string {
   const text = JSON.stringify(value);

@@ -10,7 +10,7 @@ import {
   lineOf,
   type SplicedFrame,
 } from "../protocol/chunk-pattern.ts";
-import { parseExact, printExact } from "../protocol/exact.ts";
+import { parseExact, printExact, readExact } from "../protocol/exact.ts";
 import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { mask } from "../redact.ts";
@@ -591,11 +591,7 @@ function mostBytes(line: string | Uint8Array): number {
 }
 
 function parsed(line: Uint8Array): unknown {
-  try {
-    return parseExact(Buffer.from(line).toString());
-  } catch {
-    return undefined;
-  }
+  return readExact(Buffer.from(line).toString());
 }
 
 /** The versions of this program and of the SDK whose schemas it holds. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { parseExact } from "../protocol/exact.ts";
+import { readExact } from "../protocol/exact.ts";
 import { isFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import { readInside } from "./json-bytes.ts";
@@ -40,7 +40,7 @@ export function abridge(line: Buffer): Abridged | undefined {
   }
   kept.push(line.toString("utf8", copied));
   if (strings.length === 0) return undefined;
-  const value = parse(kept.map((text, index) => text + (standIns[index] ?? "")).join(""));
+  const value = readExact(kept.map((text, index) => text + (standIns[index] ?? "")).join(""));
   if (!isFrame(value)) return undefined;
   return {
     value,
@@ -51,12 +51,4 @@ export function abridge(line: Buffer): Abridged | undefined {
         .split(STAND_IN)
         .map((part, index) => (index % 2 === 0 ? undefined : strings[Number(part)]) ?? Buffer.from(part)),
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
 }

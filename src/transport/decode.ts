@@ -1,4 +1,4 @@
-import { endOfString, parseExact } from "../protocol/exact.ts";
+import { endOfString, parseExact, readExact } from "../protocol/exact.ts";
 import { isFrame } from "../protocol/frames.ts";
 import type { JsonObject } from "../protocol/json.ts";
 
@@ -38,7 +38,7 @@ export function decodeAgentLine(bytes: Buffer): AgentLine {
   } catch {
     return { frames: [], noise: [`(a line of ${bytes.length} bytes, too long to be read as text)`] };
   }
-  const value = parse(text);
+  const value = readExact(text);
   if (isFrame(value)) return { frames: [{ value, line: bytes }], noise: [] };
   return decodeUntidy(text);
 }
@@ -47,19 +47,11 @@ function decodeUntidy(raw: string): AgentLine {
   // `trim` takes byte order marks for white space.
   const text = raw.replace(TERMINAL_ESCAPE, "").trim();
   if (text === "") return { frames: [], noise: [] };
-  const value = parse(text);
+  const value = readExact(text);
   if (Array.isArray(value)) return unpack(text, value);
   if (isFrame(value)) return { frames: [{ value, line: Buffer.from(text) }], noise: [], recovered: "fragments" };
   if (value !== undefined) return { frames: [], noise: [text] };
   return searchFrames(text);
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**
@@ -107,7 +99,7 @@ function searchFrames(text: string): AgentLine {
   let start = text.indexOf("{");
   while (start !== -1) {
     const { whole, next } = readObject(text, start);
-    const value = whole ? parse(text.slice(start, next)) : undefined;
+    const value = whole ? readExact(text.slice(start, next)) : undefined;
     if (isFrame(value)) {
       addNoise(line.noise, text.slice(noiseStart, start));
       line.frames.push({ value, line: Buffer.from(text.slice(start, next)) });
