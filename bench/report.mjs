@@ -22,6 +22,7 @@ export const targets = [
   { scenario: "chunks", figure: "memory, peak (MiB)" },
   { scenario: "slow reader", figure: "memory, peak (MiB)", over: "byte relay" },
   { scenario: "soak", figure: "memory, growth over idle (MiB)", floor: 5, aim: 0 },
+  { scenario: "soak", figure: "memory, growth over idle (MiB)", over: "byte relay" },
   { scenario: "soak", figure: "memory, growth after the first tenth (MiB)" },
   { scenario: "64 MiB result", figure: "time (ms)", over: "byte relay", floor: 2, aim: 1.2 },
   { scenario: "64 MiB result", figure: "time (ms)", over: "JSON relay", floor: 2, aim: 1.2 },

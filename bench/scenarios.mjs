@@ -46,7 +46,7 @@ export const scenarios = [
   { name: "64 MiB result", contenders: [direct, bytes, json, glue, bridge], seconds: 120, run: largeResult },
   { name: "100 sessions", contenders: [bytes, json, glue, bridge], seconds: 120, run: manySessions },
   { name: "slow reader", contenders: [bytes, json, bridge], seconds: 120, run: slowReader },
-  { name: "soak", contenders: [json, bridge], seconds: 1200, long: true, run: soak },
+  { name: "soak", contenders: [bytes, json, bridge], seconds: 1200, long: true, run: soak },
 ];
 
 async function startUp(contender, { starts }, signal) {

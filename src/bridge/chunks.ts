@@ -41,9 +41,13 @@ export function agentChunk(bridge: Bridge, chunk: ChunkLine): boolean {
   if (messageId === undefined) return true;
 
   let spliced = bridge.spliced.get(pattern);
-  if (spliced?.messageId !== messageId) {
-    spliced = splicedWith(pattern, messageId);
+  if (spliced === undefined) {
+    spliced = { messageId: undefined, frame: undefined, frameUnder: frameUnder(pattern) };
     bridge.spliced.set(pattern, spliced);
+  }
+  if (spliced.messageId !== messageId) {
+    spliced.messageId = messageId;
+    spliced.frame = spliced.frameUnder?.(messageId);
   }
   const { frame } = spliced;
   if (frame !== undefined) {
@@ -56,10 +60,11 @@ export function agentChunk(bridge: Bridge, chunk: ChunkLine): boolean {
 }
 
 /** What the client gets round the text of such chunks; nothing where each has to be held against the schema. */
-function splicedWith(pattern: ChunkPattern, messageId: string): SplicedChunk {
+function frameUnder(pattern: ChunkPattern): SplicedChunk["frameUnder"] {
   const { params, update } = partsOf(pattern.frame);
-  const v2 = { ...params, update: chunkToV2(update, messageId) };
-  return { messageId, frame: isPlainChunk(v2) ? takeApart(notification(Method.sessionUpdate, v2)) : undefined };
+  const paramsUnder = (messageId: string) => ({ ...params, update: chunkToV2(update, messageId) });
+  if (!isPlainChunk(paramsUnder(""))) return undefined;
+  return takeApart((messageId) => notification(Method.sessionUpdate, paramsUnder(messageId)));
 }
 
 function partsOf(frame: JsonObject): { params: JsonObject; update: JsonObject } {

@@ -5,7 +5,7 @@
  */
 import { ErrorCode, rpcError } from "../protocol/errors.ts";
 import type { NotificationFrame, RequestId } from "../protocol/frames.ts";
-import { asObject, asString, isObject, type JsonObject } from "../protocol/json.ts";
+import { asObject, isObject, type JsonObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import { arrive, claim, sessionLimit } from "./connection.ts";
 import { log, toClient } from "./effects.ts";
@@ -113,8 +113,7 @@ function askWaiting(bridge: Bridge, isMeant: (call: ClientCall) => boolean): voi
 
 function offersToAnswer({ clientCapabilities }: Bridge, { method, params }: ClientCall): boolean {
   if (method !== Method.elicitationCreate) return true;
-  const mode = asString(asObject(params)["mode"]) ?? "form";
-  return isObject(asObject(clientCapabilities["elicitation"])[mode]);
+  return isObject(asObject(clientCapabilities["elicitation"])[String(asObject(params)["mode"])]);
 }
 
 /** The agent is gone: before the client that comes back is told so, it gets what it missed of the session. */

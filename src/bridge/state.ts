@@ -207,10 +207,12 @@ export interface IndexEntry {
   updatedAt: string | number;
 }
 
-/** What the client gets round the text of a chunk, under this id; nothing where its frame has to be made. */
+/** What the client gets round the text of a chunk; nothing where its frame has to be made. */
 export interface SplicedChunk {
-  messageId: string;
+  /** The id under which chunks of the pattern are sent now, and what that makes of them. */
+  messageId: string | undefined;
   frame: SplicedFrame | undefined;
+  frameUnder: ((messageId: string) => SplicedFrame) | undefined;
 }
 
 /** How far the connection has come; in `over` nothing has an effect any more. */

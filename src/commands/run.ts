@@ -49,8 +49,10 @@ export async function run(settings: Settings, agent: AgentSource, log: Logger): 
   // While the agent starts, the rest of the bridge is loaded.
   const ladder = { termAfterMs: settings.termAfter, killAfterMs: settings.killAfter };
   const started = startAgentAhead((handlers) => agent.start(ladder, handlers));
-  const { startShell } = await import("./shell.ts");
   const { setFlagsFromString } = await import("node:v8");
+  // Compiled at once, without optimising: what runs once a prompt would else be interpreted for the first hundreds of prompts.
+  setFlagsFromString("--always-sparkplug");
+  const { startShell } = await import("./shell.ts");
   // Nearly all of what comes is gone at once: space for more of it would only be memory that stays ours after a flood. A trace
   // leaves more behind, and is to cost little time before it costs little memory.
   if (recorder === undefined) setFlagsFromString("--semi-space-growth-factor=1");

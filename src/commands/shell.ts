@@ -228,8 +228,9 @@ export function startShell(options: ShellOptions): Shell {
 
   /** @param source the record of the line a frame was found in, when it was not all of the line */
   function dispatch(event: Event, source?: number): void {
-    const now = recorder?.now() ?? performance.now();
-    if (event.type === "frame" || event.type === "chunk") lastFrame = performance.now();
+    const time = performance.now();
+    const now = recorder?.now() ?? time;
+    if (event.type === "frame" || event.type === "chunk") lastFrame = time;
     recorder?.event(event, now, source);
     observer?.event(event);
     const effects = step(bridge, event, now);
@@ -492,6 +493,15 @@ export function startShell(options: ShellOptions): Shell {
   function agentBytes(splitter: LineSplitter, bytes: Buffer): void {
     splitter.read(bytes, agentReader);
     if (clientOutput.full) child.pauseStdout();
+    else if (recorder?.isBehind) letLoopTurn();
+  }
+
+  /** While a pipe is always full, Node reads it 32 times before it looks at anything else. */
+  function letLoopTurn(): void {
+    child.pauseStdout();
+    setImmediate(() => {
+      if (!clientOutput.full) resumeAgent();
+    });
   }
 
   function agentEnd(splitter: LineSplitter): void {
@@ -651,11 +661,16 @@ function readAhead(): void {
   shippedProfiles();
 }
 
-let rehearsed = false;
+let rehearsal: ReturnType<typeof rehearse> | undefined;
 
 function rehearseOnce(options: BridgeOptions): void {
-  if (!rehearsed) rehearse(options);
-  rehearsed = true;
+  if (rehearsal !== undefined) return;
+  rehearsal = rehearse(options);
+  rehearseOn(rehearsal);
+}
+
+function rehearseOn(steps: ReturnType<typeof rehearse>): void {
+  if (!steps.next().done) setImmediate(rehearseOn, steps).unref();
 }
 
 let profiles: readonly Profile[] | undefined;

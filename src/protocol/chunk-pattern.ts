@@ -43,8 +43,9 @@ export interface SplicedFrame {
 /** A pattern longer than this is not worth its memory, in bytes. */
 const LONGEST = 2048;
 
-/** Stands for the text where a frame is taken apart. */
+/** Stand for the text and the message's id where a frame is taken apart. */
 const TEXT = "<the text of the chunk>";
+const MESSAGE_ID = "<the id of its message>";
 
 const encoder = new TextEncoder();
 /** Byte order marks inside a text are text. */
@@ -111,11 +112,23 @@ export function withText(frame: JsonObject, text: string): JsonObject {
   return { ...frame, params: { ...params, update: { ...update, content } } };
 }
 
-/** How a frame with a chunk of text is written, taken apart round its text; undefined when that cannot be told. */
-export function takeApart(frame: object): SplicedFrame | undefined {
-  const [before, after, ...others] = printExact(withText({ ...frame }, TEXT)).split(TEXT);
-  if (before === undefined || after === undefined || others.length > 0) return undefined;
-  return { before: encoder.encode(before), after: encoder.encode(after) };
+/**
+ * How a frame with a chunk of text is written under the id of any message, taken apart round its text; undefined when that
+ * cannot be told.
+ *
+ * @param frameUnder the frame under an id
+ */
+export function takeApart(
+  frameUnder: (messageId: string) => object,
+): ((messageId: string) => SplicedFrame) | undefined {
+  const [first, rest, ...more] = printExact(withText({ ...frameUnder(MESSAGE_ID) }, TEXT)).split(MESSAGE_ID);
+  const [second, third, ...others] = rest?.split(TEXT) ?? [];
+  if (second === undefined || third === undefined || more.length + others.length > 0) return undefined;
+  const after = encoder.encode(third);
+  return (messageId) => ({
+    before: encoder.encode(`${first}${JSON.stringify(messageId).slice(1, -1)}${second}`),
+    after,
+  });
 }
 
 /** The text of a frame that has a chunk of text and nothing else as its content. */

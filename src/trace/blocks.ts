@@ -16,6 +16,8 @@ export interface Draft {
   overwrite(bytes: Uint8Array): void;
   /** Begins it again, in the same room. */
   again(): void;
+  /** Whether it ends with these bytes. */
+  endsWith(bytes: Uint8Array): boolean;
   /** Whether its last so many bytes pass. */
   passes(bytes: number, look: (bytes: Uint8Array, start: number, end: number) => boolean): boolean;
 }
@@ -38,7 +40,7 @@ export interface Blocks extends Draft {
 }
 
 /** How many blocks are kept to be used again: new memory costs more than all that is written to it. */
-const SPARE_BLOCKS = 64;
+const SPARE_BLOCKS = 128;
 
 /**
  * Gathers records as bytes, in blocks of `size` bytes. Strings put together first would have to be made flat and encoded
@@ -94,6 +96,7 @@ export function createBlocks(size: number): Blocks {
     again() {
       end = used;
     },
+    endsWith: (bytes) => block.compare(bytes, 0, bytes.length, end - bytes.length, end) === 0,
     passes: (bytes, look) => look(block, end - bytes, end),
     keep() {
       used = end;

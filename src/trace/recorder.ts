@@ -49,6 +49,11 @@ export interface Recorder {
    * `trace verify` can give it the very same times.
    */
   now(): number;
+  /**
+   * True when the event loop should turn before more is read: only then it is heard that something has been written, and its
+   * memory can be used again.
+   */
+  readonly isBehind: boolean;
   /** Begins the record: what the core was told when it was made, as plain data, `agentCommand` among it. */
   begin(bridge: JsonObject): void;
   /**
@@ -140,8 +145,11 @@ export function openRecorder(options: RecorderOptions): Recorder {
   let dropped = 0;
   /** The record that everything told now is due to. */
   let cause: number | undefined;
-  /** The event's frame, its line and the text it got without secrets, for when the line is passed on. */
-  let current: { line: Uint8Array; value: unknown; redacted: string | undefined } | undefined;
+  /** The event's frame, its line, and what came of looking for secrets in it, for when it is passed on. */
+  let current: { line: Uint8Array; value: unknown; redacted: string | undefined; isHarmless: boolean } | undefined;
+  /** Whether the frame recorded last looked harmless; and whether it was written in the bytes of the event's frame. */
+  let isHarmless = false;
+  let isCopy = false;
   /** What made it happen, and what was said of it when it was a frame; the same of the frame recorded last. */
   let event: Event | undefined;
   let causing = INVALID;
@@ -240,6 +248,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
     const { method } = described;
     const { about, head, suspect } = subject;
     const fields = fieldsOf(seq, now, due, about, line.length);
+    isCopy = false;
     if (before?.redacted !== undefined) return writeRedacted(fields, line, before.redacted);
 
     if (!writer.begin(MOST_HEAD + about.length + mostBytes(line))) return undefined;
@@ -248,7 +257,12 @@ export function openRecorder(options: RecorderOptions): Recorder {
       record.bytes(head(fields));
       record.bytes(line);
     }
-    if (options.redact && before === undefined && (suspect || !record.passes(fields.bytes, looksHarmless))) {
+    isCopy = current !== undefined && fields.bytes === current.line.length && record.endsWith(current.line);
+    isHarmless =
+      !options.redact ||
+      before !== undefined ||
+      (!suspect && ((isCopy && current?.isHarmless === true) || record.passes(fields.bytes, looksHarmless)));
+    if (!isHarmless) {
       const redacted = redactFrame(value, line, method);
       if (redacted !== undefined) return writeRedacted(fields, line, redacted);
     }
@@ -370,6 +384,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
     const message = method === Method.sessionUpdate ? messageOf(value) : undefined;
     if (message !== undefined && subject?.message === message) return;
     if (subject !== undefined && message !== undefined) subject.message = message;
+    if (isCopy && kind === "notification") return;
     const due = causeOf(event, causing);
     const isAsked = () => [...fromClient.asked.values()].some((asked) => asked.method === method);
     const made = madeOf({ to, kind, method, frame: value }, due, isAsked);
@@ -380,6 +395,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
   function recordDue(told: Event, now: number, source: number | undefined): void {
     event = told;
     current = undefined;
+    isCopy = false;
     cause = undefined;
     try {
       recordEvent(told, now, source);
@@ -403,7 +419,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
         // A frame without a line stands in for one that could not be written.
         const written = line.length === 0 ? printExact(value) : line;
         const redacted = frame(legFrom(told.from), value, written, now, source);
-        current = { line, value, redacted };
+        current = { line, value, redacted, isHarmless };
         causing = described;
         break;
       }
@@ -498,6 +514,9 @@ export function openRecorder(options: RecorderOptions): Recorder {
     path,
     timeOrigin: wallOrigin,
     now: elapsed,
+    get isBehind() {
+      return writer.isBehind;
+    },
     begin(bridge) {
       const { acpShift, sdk } = versions();
       const told = JSON.parse(json(bridge));

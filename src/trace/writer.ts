@@ -13,6 +13,8 @@ export interface TraceWriter {
   commit(): void;
   /** There will be records to write with the next ones, when `onExpected` is called. */
   expect(): void;
+  /** Whether much waits for a write to be over, which is only heard of when the event loop turns. */
+  readonly isBehind: boolean;
   /** What was dropped since this was last asked; undefined when nothing was, or when there still is no room. */
   takeLoss(): Loss | undefined;
   /** Counts a record that could not be made. */
@@ -48,8 +50,11 @@ const BUFFER_LIMIT = 64 * 1024 ** 2;
 const LINE_FEED = 0x0a;
 /** Small enough to stay in a fast cache until it is written. */
 const BLOCK = 128 * 1024;
-/** So many batches go into one write. */
+/** In a flood a write waits for so many batches, for each one wakes a thread; and takes no more than so many. */
+const FEWEST_AT_ONCE = 4;
 const MOST_AT_ONCE = 64;
+/** So many batches that wait are many: two writes are good for them. */
+const MANY_WAITING = 8;
 /**
  * How long records wait for others to be written with them, in ms: where messages come one at a time, writes are most of what a
  * trace costs.
@@ -98,7 +103,7 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
   function commit(): void {
     blocks.byte(LINE_FEED);
     blocks.keep();
-    if (batches.length > 0) pump();
+    if (batches.length >= FEWEST_AT_ONCE) pump();
     else gather();
   }
 
@@ -121,7 +126,7 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
     if (busy || closed || (failing !== undefined && timer !== undefined)) return;
     clearTimeout(timer);
     timer = undefined;
-    if (batches.length === 0) enqueue(blocks.take());
+    if (batches.length < FEWEST_AT_ONCE) enqueue(blocks.take());
     const [first] = batches;
     if (first === undefined) return finish();
     busy = true;
@@ -159,8 +164,8 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
         batches.shift();
         if (first.block !== undefined) blocks.reuse(first.block);
       }
-      if (batches.length > 0 || ending !== undefined) pump();
-      else if (expected || blocks.gathered > 0) wake(GATHER);
+      if (offset > 0 || batches.length >= FEWEST_AT_ONCE || ending !== undefined) pump();
+      else if (expected || batches.length > 0 || blocks.gathered > 0) wake(GATHER);
     });
   }
 
@@ -215,6 +220,9 @@ export function createTraceWriter(options: WriterOptions): TraceWriter {
     expect() {
       expected = true;
       gather();
+    },
+    get isBehind() {
+      return busy && batches.length >= MANY_WAITING;
     },
     takeLoss() {
       if (lost === undefined || isFull()) return undefined;

@@ -11,11 +11,11 @@ export interface OversizedLine {
 /** Who is told of lines, in their order. */
 export interface LineReader {
   /**
-   * A line that lies within one chunk, at the bytes from `start` to `end` of it.
+   * A line at the bytes from `start` to `end` of these: of a chunk, or of what was joined from several.
    *
    * @returns whether it has been read there; else it comes as a line
    */
-  within(chunk: Buffer, start: number, end: number): boolean;
+  within(bytes: Buffer, start: number, end: number): boolean;
   line(line: Line): void;
 }
 
@@ -58,7 +58,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
   }
 
   function finish(): Line | undefined {
-    const bytes = held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held);
+    const bytes = held.length === 1 && held[0] !== undefined ? held[0] : joined(held, length);
     const whole = length;
     held = [];
     length = 0;
@@ -72,7 +72,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
     if (length > 0 && lineFeed !== -1) {
       hold(chunk.subarray(0, lineFeed));
       const line = finish();
-      if (line !== undefined) reader.line(line);
+      if (line !== undefined && !isReadWithin(line, reader)) reader.line(line);
       start = lineFeed + 1;
       lineFeed = chunk.indexOf(LINE_FEED, start);
     }
@@ -102,6 +102,10 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
   };
 }
 
+function isReadWithin(line: Line, reader: LineReader): boolean {
+  return "bytes" in line && reader.within(line.bytes, 0, line.bytes.length);
+}
+
 /** The line that these bytes are, unless they are blank. */
 function lineOf(raw: Buffer): Line | undefined {
   const start = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf ? 3 : 0;
@@ -114,6 +118,17 @@ function isBlank(bytes: Buffer): boolean {
   let i = 0;
   while (i < bytes.length && (bytes[i] === 0x20 || bytes[i] === 0x09 || bytes[i] === CARRIAGE_RETURN)) i++;
   return i === bytes.length;
+}
+
+/**
+ * The pieces one after another, in memory of their own. Node's pool of small buffers would do for most lines; but what is
+ * left of it after a flood is memory that V8 counts as old, where it does not look for garbage for a long time.
+ */
+function joined(pieces: Buffer[], length: number): Buffer {
+  const whole = Buffer.allocUnsafeSlow(length);
+  let end = 0;
+  for (const piece of pieces) end += piece.copy(whole, end);
+  return whole;
 }
 
 /** The last 4 KiB of a run of pieces. */

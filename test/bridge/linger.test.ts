@@ -551,8 +551,54 @@ describe("questions", () => {
     ]);
   });
 
+  const form = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
+
+  test("one that waits outlasts another loss, and is asked when its own session is resumed", () => {
+    const dialogue = lingering();
+    dialogue.client(request(1, "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(3, { sessionId: "s2" }));
+    play(dialogue, [
+      lost,
+      ["agent", request("v", "_vendor/do", { sessionId: "s1" })],
+      ["agent", request("w", "_vendor/do", { sessionId: "s2" })],
+      ["agent", request("x", "_vendor/do", { sessionId: "s9" })],
+      back(),
+      ["to client", request(4, "_vendor/do", { sessionId: "s9" })],
+      lost,
+      ["to agent", fail("x", -32603, expect.any(String))],
+      back(),
+      ["client", resume(1)],
+      ["to client", idle({})],
+      resumed(1),
+      ["to client", request(5, "_vendor/do", { sessionId: "s1" })],
+    ]);
+  });
+
+  test("one that belongs to a request of the lost connection is answered when that breaks", () => {
+    const dialogue = lingering();
+    dialogue.bridge.clientCapabilities = { elicitation: { form: {} } };
+    dialogue.client(request(1, "session/list", {}));
+    dialogue.agent(request("e", "elicitation/create", { requestId: 3, ...form }));
+    play(dialogue, [lost, ["to agent", reply("e", { action: "cancel" })]]);
+  });
+
+  test.each([
+    ["a form", form, { elicitation: { form: {} } }, true],
+    ["a form, of one that can do URLs only", form, { elicitation: { url: {} } }, false],
+  ])("an elicitation is put to a client that offers it: %s", (_, fields, capabilities, isPut) => {
+    const dialogue = lingering();
+    dialogue.bridge.clientCapabilities = { elicitation: { form: {} } };
+    const elicitation = request("e", "elicitation/create", { sessionId: "s1", ...fields });
+    for (const event of [{ type: "client-lost" }, { type: "client-back", capabilities }] as const) {
+      dialogue.event(event);
+      if (event.type === "client-lost") dialogue.agent(elicitation);
+    }
+    const { toClient, toAgent } = dialogue.client(resume(1));
+    expect(toClient.some((frame) => "method" in frame && frame["method"] === "elicitation/create")).toBe(isPut);
+    expect(toAgent.length).toBe(isPut ? 0 : 1);
+  });
+
   test("an elicitation is not put to a client that no longer offers it", () => {
-    const form = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
     const elicitation = request("e", "elicitation/create", { sessionId: "s1", ...form });
     const dialogue = lingering();
     dialogue.bridge.clientCapabilities = { elicitation: { form: {} } };
@@ -653,6 +699,15 @@ describe("coming back", () => {
       ["to client", fail(1, -32603, expect.stringContaining("exited with status 1"), expect.any(Object))],
       ["done", 1],
     ]);
+  });
+
+  test.each([
+    ["of a session there is none of", [lost, ["event", { type: "agent-exit", code: 1, signal: null }], back()], "s9"],
+    ["by a client that was there all the time", [["event", { type: "agent-exit", code: 1, signal: null }]], "s1"],
+  ] as [string, Row[], string][])("the agent died: a resume %s is only refused", (_, before, sessionId) => {
+    const dialogue = working();
+    for (const [kind, value] of before) if (kind === "event") dialogue.event(value as Event);
+    expect(dialogue.client(resume(1, {}, sessionId)).toClient.filter((frame) => "method" in frame)).toEqual([]);
   });
 
   test("the client never comes: it ends as if it had left", () => {
@@ -777,7 +832,8 @@ describe("which bridge", () => {
       ["to agent", request(3, "session/list", {})],
       ["event", { type: "client-moved" }],
       ["to client", fail(1, -32800, expect.any(String))],
-      ["event", { type: "agent-exit", code: 0, signal: null }],
+      // However the agent ends now, nobody is to be told.
+      ["event", { type: "agent-exit", code: 1, signal: null }],
       ["done", 0],
     ]);
   });
@@ -796,6 +852,8 @@ describe("which bridge", () => {
 describe("a client may come back, or go over to another bridge", () => {
   const opening = pairedDialogue(LINGER);
   opening.client(request(1, "session/new", { cwd: "/work" }));
+  const ofVersion1 = downgradeDialogue({}, LINGER);
+  ofVersion1.client(request(1, "session/new", { cwd: "/work", mcpServers: [] }));
   const orphaned = lingering();
   orphaned.event({ type: "agent-exit", code: 0, signal: null });
   test.each([
@@ -804,6 +862,7 @@ describe("a client may come back, or go over to another bridge", () => {
     ["without one", pairedDialogue(LINGER), false, true],
     ["before it has said hello", createDialogue(LINGER), false, false],
     ["when it speaks version 1", downgradeDialogue({}, LINGER), false, false],
+    ["when it speaks version 1, and opens a session", ofVersion1, false, false],
     ["without --linger", openDialogue(), false, false],
     ["when the agent has ended", orphaned, false, false],
   ])("%s", (_, { bridge }, comesBack, goesOver) => {
@@ -811,12 +870,24 @@ describe("a client may come back, or go over to another bridge", () => {
   });
 });
 
-test("a question that waits for the client is answered when its session is closed", () => {
-  const dialogue = lingering();
-  play(dialogue, [lost, ["agent", permission("a")], back()]);
-  const { toAgent } = dialogue.client(request(1, "session/close", { sessionId: "s1" }));
-  expect(toAgent[0]).toEqual(reply("a", { outcome: { outcome: "cancelled" } }));
-});
+test.each([
+  ["a question", permission("a"), reply("a", { outcome: { outcome: "cancelled" } })],
+  [
+    "an extension's request",
+    request("a", "_vendor/do", { sessionId: "s1" }),
+    fail("a", -32800, "the session was closed"),
+  ],
+])(
+  "%s that waits for the client is answered when its session is closed, and no other session's",
+  (_, waits, answer) => {
+    const dialogue = lingering();
+    dialogue.client(request(1, "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(3, { sessionId: "s2" }));
+    play(dialogue, [lost, ["agent", waits], ["agent", request("b", "_vendor/do", { sessionId: "s2" })], back()]);
+    const { toAgent } = dialogue.client(request(1, "session/close", { sessionId: "s1" }));
+    expect(toAgent.filter((frame) => !("method" in frame))).toEqual([answer]);
+  },
+);
 
 test("without --linger nothing is kept", () => {
   const dialogue = runningDialogue();

@@ -99,7 +99,7 @@ test.each([true, false])(
       Buffer.from(JSON.stringify(agentText("", undefined, "s"))),
       agentText("", undefined, "s"),
     );
-    const frame = takeApart(whole(""));
+    const frame = takeApart((id) => agentText("", id, "s"))?.("m1");
     if (pattern === undefined || frame === undefined) return expect.unreachable();
     // The reader of chunks has one of them, which holds until the next.
     const chunk: ChunkLine = {
@@ -125,6 +125,33 @@ test.each([true, false])(
     expect(known.records().filter(({ type }) => type === "note").length).toBe(1);
   },
 );
+
+test("a frame sent on in the bytes it came in: no secret is left in either record, and nothing is said to be made", async () => {
+  const { recorder, records } = openIn(true);
+  const frame = (text: string, messageId?: string) => agentText(text, messageId, "s");
+  const pass = (text: string, toText = text, messageId?: string) => {
+    const line = Buffer.from(JSON.stringify(frame(text)));
+    recorder.event({ type: "frame", from: "agent", value: frame(text), line }, recorder.now());
+    const sent = frame(toText, messageId);
+    recorder.sent("client", sent, JSON.stringify(sent));
+    recorder.settled();
+  };
+  pass("plain");
+  pass("token=abcdefgh");
+  pass("as long as a secret", "token=abcdefgh12345");
+  pass("a tokenised harmless text");
+  pass("plain", "plain", "made");
+  await recorder.end(0);
+
+  const texts = records().map(({ frame, event }) => event ?? frame.params.update.content.text);
+  expect(texts).toEqual([
+    ...["plain", "plain"],
+    ...["token=[redacted]", "token=[redacted]"],
+    ...["as long as a secret", "token=[redacted]"],
+    ...["a tokenised harmless text", "a tokenised harmless text"],
+    ...["plain", "plain", "message-id-made"],
+  ]);
+});
 
 test("what is rare stands where it passed, due to what it is due to", async () => {
   const { recorder, records } = openIn(true);

@@ -1,7 +1,7 @@
 // Guards docs/mapping.md §12, framing: one value per line of bytes, whatever the chunks; an over-long line is drained.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLineSplitter, type Line } from "../../src/transport/lines.ts";
+import { createLineSplitter, type Line, type LineReader } from "../../src/transport/lines.ts";
 
 const KIB = 1024;
 
@@ -54,6 +54,29 @@ describe("cutting", () => {
   test("shares the chunk's memory for a line that lies within it", () => {
     const chunk = Buffer.from("abc\ndef\n");
     for (const line of split([chunk])) expect("bytes" in line && line.bytes.buffer).toBe(chunk.buffer);
+  });
+
+  test("offers each line where it lies, also one that was joined from several chunks", () => {
+    const splitter = createLineSplitter(100);
+    const within: string[] = [];
+    const refused: string[] = [];
+    const reader: LineReader = {
+      within(bytes, start, end) {
+        const line = bytes.toString("utf8", start, end);
+        if (line.startsWith("x")) return false;
+        within.push(line);
+        return true;
+      },
+      line: (line) => refused.push(...(text([line]) as string[])),
+    };
+    for (const chunk of ["a\nb", "c", "d\ne\nx", "y\nx", "\n"]) splitter.read(Buffer.from(chunk), reader);
+    expect(within).toEqual(["a", "bcd", "e"]);
+    expect(refused).toEqual(["xy", "x"]);
+  });
+
+  test("joins a line in memory of its own, which it alone keeps", () => {
+    for (const line of split([Buffer.from("ab"), Buffer.from("cd\n")]))
+      expect("bytes" in line && line.bytes.buffer.byteLength).toBe(4);
   });
 
   test("gives back any lines, cut anywhere", () => {
