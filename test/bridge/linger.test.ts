@@ -589,10 +589,9 @@ describe("questions", () => {
     const dialogue = lingering();
     dialogue.bridge.clientCapabilities = { elicitation: { form: {} } };
     const elicitation = request("e", "elicitation/create", { sessionId: "s1", ...fields });
-    for (const event of [{ type: "client-lost" }, { type: "client-back", capabilities }] as const) {
-      dialogue.event(event);
-      if (event.type === "client-lost") dialogue.agent(elicitation);
-    }
+    dialogue.event({ type: "client-lost" });
+    dialogue.agent(elicitation);
+    dialogue.event({ type: "client-back", capabilities });
     const { toClient, toAgent } = dialogue.client(resume(1));
     expect(toClient.some((frame) => "method" in frame && frame["method"] === "elicitation/create")).toBe(isPut);
     expect(toAgent.length).toBe(isPut ? 0 : 1);
@@ -701,12 +700,13 @@ describe("coming back", () => {
     ]);
   });
 
-  test.each([
-    ["of a session there is none of", [lost, ["event", { type: "agent-exit", code: 1, signal: null }], back()], "s9"],
-    ["by a client that was there all the time", [["event", { type: "agent-exit", code: 1, signal: null }]], "s1"],
-  ] as [string, Row[], string][])("the agent died: a resume %s is only refused", (_, before, sessionId) => {
+  const died: Event = { type: "agent-exit", code: 1, signal: null };
+  test.each<[string, Event[], string]>([
+    ["of a session there is none of", [{ type: "client-lost" }, died, { type: "client-back", capabilities: {} }], "s9"],
+    ["by a client that was there all the time", [died], "s1"],
+  ])("the agent died: a resume %s is only refused", (_, before, sessionId) => {
     const dialogue = working();
-    for (const [kind, value] of before) if (kind === "event") dialogue.event(value as Event);
+    for (const event of before) dialogue.event(event);
     expect(dialogue.client(resume(1, {}, sessionId)).toClient.filter((frame) => "method" in frame)).toEqual([]);
   });
 
