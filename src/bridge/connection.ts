@@ -2,6 +2,7 @@
  * The connections of one client, of which it may lose one and come back over another (docs/linger.md): whose request ids
  * are whose, and what of all that goes to the client is for the one that is there.
  */
+import { readExact } from "../protocol/exact.ts";
 import {
   type ErrorFrame,
   type Frame,
@@ -14,7 +15,7 @@ import {
 import { asObject, asString, isObject } from "../protocol/json.ts";
 import { Method } from "../protocol/methods.ts";
 import type { Event } from "./events.ts";
-import { createShown, show, showOnce, trim } from "./shown.ts";
+import { createShown, type Shown, show, showOnce, trim } from "./shown.ts";
 import type { Bridge, Session } from "./state.ts";
 
 /** How much of the whole limit one session may take. */
@@ -52,9 +53,13 @@ export function ownId(bridge: Bridge, id: RequestId): RequestId {
 /** The number of the connection a request came over, and the client's own id of it. */
 function readOwnId(bridge: Bridge, id: RequestId): { connection: number; id: RequestId } {
   if (bridge.connection === 0) return { connection: 0, id };
-  const [run, connection, ...rest] = typeof id === "string" ? id.split("/") : [];
-  if (run !== bridge.options.runId || rest.length === 0) return { connection: 0, id };
-  return { connection: Number(connection), id: JSON.parse(rest.join("/")) as RequestId };
+  const [run, number, ...rest] = typeof id === "string" ? id.split("/") : [];
+  if (run !== bridge.options.runId) return { connection: 0, id };
+  const connection = Number(number);
+  const clients = readExact(rest.join("/"));
+  // The first connection's ids are as the client made them, and may look like anything.
+  const isOwn = connection <= bridge.connection && isRequestId(clients);
+  return isOwn ? { connection, id: clients } : { connection: 0, id };
 }
 
 /** True for a request whose connection was lost: nobody is there to get an answer. */
@@ -74,8 +79,7 @@ export function arrive(bridge: Bridge, session: Session): void {
 
 /** True when the client, or the one of that session, is not there to be asked anything. */
 export function isAway(bridge: Bridge, sessionId: string | undefined): boolean {
-  const session = sessionId === undefined ? undefined : bridge.sessions.get(sessionId);
-  return session?.away ?? bridge.clientAway;
+  return bridge.sessions.get(sessionId ?? "")?.away ?? bridge.clientAway;
 }
 
 /** The frame as the client that is there is to get it; undefined when it is not to. What it may have missed is kept. */
@@ -85,11 +89,12 @@ export function forPresentClient(bridge: Bridge, frame: Frame): Frame | undefine
   const params = asObject(frame.params);
   const session = bridge.sessions.get(asString(params["sessionId"]) ?? "");
   if (session === undefined) return ofNoSession(bridge, frame);
+  const { away } = session;
   session.shown ??= createShown();
-  if (frame.method === Method.sessionUpdate) show(session.shown, params, session.away);
-  else if (session.away) showOnce(session.shown, frame.method, params);
-  bound(bridge, session);
-  return session.away ? undefined : frame;
+  if (frame.method === Method.sessionUpdate) show(session.shown, params, away);
+  else if (away) showOnce(session.shown, frame.method, params);
+  bound(bridge, session.shown, away);
+  return away ? undefined : frame;
 }
 
 function answerOverPresent(bridge: Bridge, frame: ResultFrame | ErrorFrame): Frame | undefined {
@@ -109,25 +114,24 @@ function withClientsId(bridge: Bridge, frame: RequestFrame): Frame {
 
 function ofNoSession(bridge: Bridge, frame: NotificationFrame): Frame | undefined {
   const params = asObject(frame.params);
-  const isOfTheLost = frame.method === Method.cancelRequest || frame.method === Method.sessionUpdate;
   // What a client knows to be complete already is no news to it, so that may be told twice.
   if (frame.method === Method.elicitationComplete)
     showOnce(bridge.missed, frame.method, params, `elicitation ${params["elicitationId"]}`);
-  else if (bridge.clientAway && !isOfTheLost) showOnce(bridge.missed, frame.method, params);
-  trim(bridge.missed, sessionLimit(bridge), true);
+  else if (bridge.clientAway) showOnce(bridge.missed, frame.method, params);
+  trim(bridge.missed, sessionLimit(bridge));
   return bridge.clientAway ? undefined : frame;
 }
 
-function bound(bridge: Bridge, session: Session): void {
-  const { shown } = session;
+/** Makes room where the session that was just added to, or all together, take more than they may. */
+function bound(bridge: Bridge, shown: Shown, away: boolean): void {
   const limit = sessionLimit(bridge);
-  if (shown !== undefined && shown.size > limit) trim(shown, limit / 2, session.away);
+  if (shown.size > limit) trim(shown, limit / 2, away);
   let total = 0;
-  let largest = session;
+  let largest = { shown, away };
   for (const other of bridge.sessions.values()) {
-    total += other.shown?.size ?? 0;
-    if ((other.shown?.size ?? 0) > (largest.shown?.size ?? 0)) largest = other;
+    if (other.shown === undefined) continue;
+    total += other.shown.size;
+    if (other.shown.size > largest.shown.size) largest = { shown: other.shown, away: other.away };
   }
-  if (total > bridge.options.lingerLimit && largest.shown !== undefined)
-    trim(largest.shown, largest.shown.size / 2, largest.away);
+  if (total > bridge.options.lingerLimit) trim(largest.shown, largest.shown.size / 2, largest.away);
 }

@@ -33,12 +33,12 @@ interface Entry {
   /** The update so far; undefined for what is told once, in just these params. */
   update?: JsonObject;
   /** The bytes a terminal has written, one a character. */
-  output?: string;
+  output?: string | undefined;
   size: number;
   /** When it last changed. */
   changed: number;
-  /** True when it changed while the client was away. */
-  missed: boolean;
+  /** True for a state that was reached while the client was away. */
+  missed?: boolean;
 }
 
 /** Updates of which there is one in a session. */
@@ -66,13 +66,14 @@ export function show(shown: Shown, params: JsonObject, away: boolean): void {
   }
   const known = shown.entries.get(key);
   const isForgotten = shown.forgotten.has(key);
-  const entry = CHUNKS.has(kind) ? added(known, update, isForgotten) : patched(known, update);
+  const whole = CHUNKS.get(kind);
+  const entry = whole === undefined ? patched(known, update) : added(known, whole, update, isForgotten);
   if (entry === undefined) {
     if (away) showOnce(shown, Method.sessionUpdate, params);
     else shown.unkept = ++shown.clock;
     return;
   }
-  put(shown, key, { ...entry, method: Method.sessionUpdate, params }, away);
+  put(shown, key, { ...entry, method: Method.sessionUpdate, params });
 }
 
 /**
@@ -81,12 +82,12 @@ export function show(shown: Shown, params: JsonObject, away: boolean): void {
  * @param name of what it tells of, where it has one: then the last of that name is kept
  */
 export function showOnce(shown: Shown, method: string, params: JsonObject, name?: string): void {
-  put(shown, name ?? `once ${shown.clock + 1}`, { method, params, size: sizeOf(params) }, true);
+  put(shown, name ?? `once ${shown.clock}`, { method, params, size: sizeOf(params) });
 }
 
-function put(shown: Shown, key: string, entry: Omit<Entry, "changed" | "missed">, away: boolean): void {
+function put(shown: Shown, key: string, entry: Omit<Entry, "changed">): void {
   shown.size += entry.size - (shown.entries.get(key)?.size ?? 0);
-  shown.entries.set(key, { ...entry, changed: ++shown.clock, missed: away });
+  shown.entries.set(key, { ...entry, changed: ++shown.clock });
 }
 
 function remove(shown: Shown, key: string): void {
@@ -112,12 +113,11 @@ function withOutput(update: JsonObject, output: string | undefined, change: Json
   const isReplaced = change["sessionUpdate"] === "terminal_update" && change["output"] !== undefined;
   const bytes = isReplaced ? bytesOf(asObject(change["output"])["data"]) : output;
   const rest = isReplaced ? without(update, "output") : update;
-  return { update: rest, ...(bytes !== undefined && { output: bytes }), size: sizeOf(rest) + (bytes?.length ?? 0) };
+  return { update: rest, output: bytes, size: sizeOf(rest) + (bytes?.length ?? 0) };
 }
 
-/** What a chunk makes of the thing it adds to; undefined when the beginning of that is forgotten. */
-function added(known: Entry | undefined, chunk: JsonObject, isForgotten: boolean): Content | undefined {
-  const kind = CHUNKS.get(asString(chunk["sessionUpdate"]) ?? "") ?? "";
+/** What a chunk makes of the thing it adds to, which is told by `kind`; undefined when the beginning is forgotten. */
+function added(known: Entry | undefined, kind: string, chunk: JsonObject, isForgotten: boolean): Content | undefined {
   const { id = "", content: field = "" } = UPSERTS.get(kind) ?? {};
   const before = known?.update ?? {
     sessionUpdate: kind,
@@ -155,7 +155,7 @@ function showState(shown: Shown, params: JsonObject, update: JsonObject, away: b
     shown.works++;
   }
   remove(shown, key());
-  put(shown, key(), { method: Method.sessionUpdate, params, update, size: sizeOf(update) }, away);
+  put(shown, key(), { method: Method.sessionUpdate, params, update, size: sizeOf(update), missed: away });
 }
 
 function stateOf(shown: Shown): Entry | undefined {
@@ -189,8 +189,12 @@ function sizeOf(value: unknown): number {
   }
 }
 
-/** Forgets what has not changed for longest, until no more than `limit` is kept. */
-export function trim(shown: Shown, limit: number, away: boolean): void {
+/**
+ * Forgets what has not changed for longest, until no more than `limit` is kept.
+ *
+ * @param away whether the client is
+ */
+export function trim(shown: Shown, limit: number, away = false): void {
   if (shown.size <= limit) return;
   const oldestFirst = [...shown.entries].sort(([, one], [, other]) => one.changed - other.changed);
   for (const [key] of oldestFirst) {
@@ -203,7 +207,7 @@ export function trim(shown: Shown, limit: number, away: boolean): void {
 
 /** The connection broke: what changed last is in doubt, and as much again may come until the client is back. */
 export function lose(shown: Shown, limit: number): void {
-  trim(shown, limit / 2, false);
+  trim(shown, limit / 2);
   const isOld = ({ changed }: Entry) => changed < shown.unkept;
   if (shown.unkept > 0 && (shown.entries.size === 0 || [...shown.entries.values()].some(isOld))) shown.gap = true;
 }
@@ -229,7 +233,7 @@ export function takeRetold(shown: Shown, replayed: number | undefined): Retold {
     (changed <= replayed && !MESSAGES.has(asString(update["sessionUpdate"]) ?? ""));
   const told = entries.filter(([, entry]) => entry !== current && isTold(entry));
   for (const [key, { update }] of entries) if (update === undefined) remove(shown, key);
-  for (const [, entry] of entries) entry.missed = false;
+  if (current !== undefined) current.missed = false;
   shown.gap = false;
   shown.unkept = 0;
   return { frames: told.map(([, entry]) => frameOf(entry)), state: current && frameOf(current) };

@@ -1,11 +1,9 @@
 // Guards docs/linger.md as far as it is the core's: a client that loses its connection and comes back over another is told
 // what it missed or may have missed, in a form that changes nothing where it had arrived; questions are asked again,
 // requests of the lost connection are settled, and nothing is sent to a client who is not there.
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/bridge/events.ts";
 import { canLinger, canMove } from "../../src/bridge/linger.ts";
-import { createShown, show, takeRetold } from "../../src/bridge/shown.ts";
 import type { BridgeOptions } from "../../src/bridge/state.ts";
 import type { JsonObject } from "../../src/protocol/json.ts";
 import {
@@ -205,24 +203,6 @@ describe("what is told again", () => {
     ]);
   });
 
-  test.each(["schema.json", "schema.unstable.json"])("every update of %s but notices", (name) => {
-    const file = `../../node_modules/@agentclientprotocol/sdk/schema/v2/${name}`;
-    const { $defs } = JSON.parse(readFileSync(new URL(file, import.meta.url), "utf8"));
-    const { oneOf, anyOf = oneOf } = $defs.SessionUpdate;
-    const kinds: string[] = anyOf.flatMap(
-      (kind: { properties?: { sessionUpdate?: { const?: string } } }) => kind.properties?.sessionUpdate?.const ?? [],
-    );
-    expect(kinds).toContain("usage_update");
-    const ids = { messageId: "m", toolCallId: "t", terminalId: "x", compactionId: "c", planId: "p", sessionId: "s2" };
-    const isToldAgain = (sessionUpdate: string) => {
-      const shown = createShown();
-      show(shown, { sessionId: "s1", update: { ...ids, sessionUpdate, plan: ids, content: text("a") } }, false);
-      const { frames, state } = takeRetold(shown, undefined);
-      return frames.length > 0 || state !== undefined;
-    };
-    expect(kinds.filter((kind) => !isToldAgain(kind))).toEqual(["notice"]);
-  });
-
   test("what was under way when the connection broke is told whole, and goes on", () => {
     play(working(), [
       ["agent", agentText("One ")],
@@ -314,11 +294,25 @@ describe("what is told again", () => {
     play(lingering(), [
       ["agent", notify("_vendor/told", { sessionId: "s1", n: 1 })],
       ["to client", notify("_vendor/told", { sessionId: "s1", n: 1 })],
+      ["agent", notify("_vendor/told", { n: 2 })],
+      ["to client", notify("_vendor/told", { n: 2 })],
       lost,
       back(),
       ["client", resume(1)],
       ["to client", idle({})],
       resumed(1),
+    ]);
+  });
+
+  test("not what is of no session the client knows, nor of a request it lost", () => {
+    play(lingering(), [
+      ["agent", request("v", "_vendor/do", {})],
+      ["to client", request(1, "_vendor/do", {})],
+      lost,
+      ["to agent", fail("v", -32603, expect.any(String))],
+      ["agent", notify("$/cancel_request", { requestId: "v" })],
+      ["agent", agentText("Hi", "a", "s9")],
+      back(),
     ]);
   });
 
@@ -419,8 +413,26 @@ describe("requests of the lost connection", () => {
       ["agent", request("e", "elicitation/create", { ...sign, requestId: 3 })],
       ["to client", request(1, "elicitation/create", { ...sign, requestId: 7 })],
       // What is called so elsewhere is none.
-      ["client", request(8, "_vendor/do", { requestId: 7 })],
+      ["client", request("a/b", "_vendor/do", { requestId: 7 })],
       ["to agent", request(4, "_vendor/do", { requestId: 7 })],
+      ["agent", reply(4, {})],
+      ["to client", reply("a/b", {})],
+      ["agent", request("v", "_vendor/do", { requestId: "run/1/7" })],
+      ["to client", request(2, "_vendor/do", { requestId: "run/1/7" })],
+    ]);
+  });
+
+  // They look like ids of a later connection, and are none.
+  test.each(["a/1/5", "run/1", "run/1/x", "run/x/5", "run/9/5"])("a first connection's may be anything: %s", (id) => {
+    play(lingering(), [
+      ["client", request(id, "session/new", { cwd: "/more" })],
+      ["to agent", request(3, "session/new", { cwd: "/more", mcpServers: [] })],
+      lost,
+      ["agent", reply(3, { sessionId: "s2" })],
+      back(),
+      ["client", resume(1, { cwd: "/more" }, "s2")],
+      ["to client", idle({}, "s2")],
+      resumed(1),
     ]);
   });
 
@@ -629,18 +641,25 @@ describe("coming back", () => {
   });
 
   test("the agent is not asked, unless for the history", () => {
+    const call = { sessionUpdate: "tool_call", toolCallId: "t", title: "Read", status: "completed" };
+    const usage = { sessionUpdate: "usage_update", used: 1, size: 10 };
     const dialogue = lingering();
+    for (const said of [call, usage]) dialogue.agent(update("s1", said));
     dialogue.agent(agentText("Hi", "a"));
     play(dialogue, [
       lost,
       back(),
       ["client", resume(1, { replayFrom: { type: "start" } })],
       ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ["agent", update("s1", call)],
+      toClient({ ...call, sessionUpdate: "tool_call_update" }),
       ["agent", agentText("Hi", "b")],
       ["agent", reply(3, {})],
       ["wait", 1],
       // Known by its content, and not told again under the id it had.
       message("agent_message", "a", "Hi"),
+      // No part of the history.
+      toClient(usage),
       ["to client", idle({})],
       resumed(1),
     ]);
@@ -807,21 +826,50 @@ describe("more than is kept", () => {
     expect(toClient.at(-1)).toEqual(reply(1, {}));
   });
 
-  test("it is kept within its limit, of each session and of all", () => {
+  /** Sessions s1 to s`count`. */
+  function open(count: number): Dialogue {
     const dialogue = lingering({ lingerLimit: LIMIT });
-    const sessions = ["s1", ...["s2", "s3", "s4", "s5", "s6"]];
-    for (const [index, sessionId] of sessions.slice(1).entries()) {
-      dialogue.client(request(sessionId, "session/new", { cwd: "/work" }));
-      dialogue.agent(reply(3 + index, { sessionId }));
+    for (let n = 2; n <= count; n++) {
+      dialogue.client(request(n, "session/new", { cwd: "/work" }));
+      dialogue.agent(reply(n + 1, { sessionId: `s${n}` }));
     }
-    const size = () => [...dialogue.bridge.sessions.values()].reduce((sum, { shown }) => sum + (shown?.size ?? 0), 0);
+    return dialogue;
+  }
+  const sizes = ({ bridge }: Dialogue) => [...bridge.sessions.values()].map(({ shown }) => shown?.size ?? 0);
+  const sum = (numbers: number[]) => numbers.reduce((one, other) => one + other, 0);
+
+  test("it is kept within its limit, of all sessions", () => {
+    const dialogue = open(6);
     for (let n = 0; n < 60; n++) {
-      for (const sessionId of sessions) dialogue.agent(agentText(long(n), `a${n}`, sessionId));
-      expect(size()).toBeLessThanOrEqual(LIMIT);
+      for (const id of dialogue.bridge.sessions.keys()) dialogue.agent(agentText(long(n), `a${n}`, id));
+      expect(sum(sizes(dialogue))).toBeLessThanOrEqual(LIMIT);
       if (n === 30) dialogue.event({ type: "client-lost" });
     }
-    for (const { shown } of dialogue.bridge.sessions.values()) expect(shown?.size).toBeLessThanOrEqual(LIMIT / 4);
-    expect(size()).toBeGreaterThan(LIMIT / 4);
+    expect(sum(sizes(dialogue))).toBeGreaterThan(LIMIT / 4);
+  });
+
+  test("of one session no more than a quarter is kept, and half of that when it was too much", () => {
+    const dialogue = open(1);
+    const kept: number[] = [];
+    for (let n = 0; n < 50; n++) {
+      dialogue.agent(agentText(long(n), `a${n}`));
+      kept.push(...sizes(dialogue));
+    }
+    expect(Math.max(...kept)).toBeLessThanOrEqual(LIMIT / 4);
+    expect(Math.max(...kept)).toBeGreaterThan(LIMIT / 5);
+    expect(Math.min(...kept.slice(10))).toBeLessThanOrEqual(LIMIT / 8);
+  });
+
+  test("where all together are too much, the one that has most gives half of it", () => {
+    const dialogue = open(6);
+    const say = (sessionId: string, first: number, last: number) => {
+      for (let n = first; n <= last; n++) dialogue.agent(agentText(long(n), `a${n}`, sessionId));
+    };
+    const messages = () => [...dialogue.bridge.sessions.values()].map(({ shown }) => shown?.entries.size);
+    for (const [index, last] of [6, 8, 7, 7, 7, 3].entries()) say(`s${index + 1}`, 1, last);
+    expect(messages()).toEqual([6, 8, 7, 7, 7, 3]);
+    say("s6", 4, 4);
+    expect(messages()).toEqual([6, 4, 7, 7, 7, 4]);
   });
 });
 
