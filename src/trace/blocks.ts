@@ -16,8 +16,6 @@ export interface Draft {
   overwrite(bytes: Uint8Array): void;
   /** Begins it again, in the same room. */
   again(): void;
-  /** Whether it ends with these bytes. */
-  endsWith(bytes: Uint8Array): boolean;
   /** Whether its last so many bytes pass. */
   passes(bytes: number, look: (bytes: Uint8Array, start: number, end: number) => boolean): boolean;
 }
@@ -96,7 +94,6 @@ export function createBlocks(size: number): Blocks {
     again() {
       end = used;
     },
-    endsWith: (bytes) => block.compare(bytes, 0, bytes.length, end - bytes.length, end) === 0,
     passes: (bytes, look) => look(block, end - bytes, end),
     keep() {
       used = end;

@@ -69,7 +69,7 @@ export interface Recorder {
   sent(to: Side, frame: unknown, text: string): void;
   /** The text of the event's chunk has been written into this frame. */
   spliced(to: Side, chunk: ChunkLine, frame: SplicedFrame): void;
-  /** A line has been passed on as it came. */
+  /** A line has been passed on as it came, or a notification written in the same bytes. */
   forwarded(to: Side, line: Uint8Array): void;
   /** A line of the agent's that is not simply a frame. Returns the number of its record. */
   untidy(line: Uint8Array): number;
@@ -105,6 +105,12 @@ type Passed = { now: number } & (
   | { what: "spliced"; to: Side; chunk: ChunkLine; round: SplicedFrame }
   | { what: "forwarded"; to: Side; line: Uint8Array }
 );
+
+/** What was seen of a frame when it was recorded: its text without secrets, when it had any. */
+interface Seen {
+  described: Description;
+  redacted: string | undefined;
+}
 
 /** What is known of frames that are the same but for a text, each between the same bytes. */
 interface KnownRound {
@@ -145,11 +151,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
   let dropped = 0;
   /** The record that everything told now is due to. */
   let cause: number | undefined;
-  /** The event's frame, its line, and what came of looking for secrets in it, for when it is passed on. */
-  let current: { line: Uint8Array; value: unknown; redacted: string | undefined; isHarmless: boolean } | undefined;
-  /** Whether the frame recorded last looked harmless; and whether it was written in the bytes of the event's frame. */
-  let isHarmless = false;
-  let isCopy = false;
+  /** The event's frame, for when it is passed on. */
+  let current: (Seen & { line: Uint8Array; value: unknown }) | undefined;
   /** What made it happen, and what was said of it when it was a frame; the same of the frame recorded last. */
   let event: Event | undefined;
   let causing = INVALID;
@@ -231,7 +234,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
    * Records a frame.
    *
    * @param line the frame as it was on the wire
-   * @param before what became of the frame when it was recorded on another leg
+   * @param before what was seen of it on another leg
    * @returns its text without secrets; undefined when it had none
    */
   function frame(
@@ -240,15 +243,15 @@ export function openRecorder(options: RecorderOptions): Recorder {
     line: string | Uint8Array,
     now: number,
     due: number | undefined,
-    before?: { redacted: string | undefined },
+    before?: Seen,
   ): string | undefined {
     const seq = next(now);
-    described = describe(leg, value, seq);
+    // On every leg a notification is the same.
+    described = before?.described.kind === "notification" ? before.described : describe(leg, value, seq);
     subject = subjectOf(leg, described);
     const { method } = described;
     const { about, head, suspect } = subject;
-    const fields = fieldsOf(seq, now, due, about, line.length);
-    isCopy = false;
+    const fields = fieldsOf(seq, now, due, about, typeof line === "string" ? line.length : line.byteLength);
     if (before?.redacted !== undefined) return writeRedacted(fields, line, before.redacted);
 
     if (!writer.begin(MOST_HEAD + about.length + mostBytes(line))) return undefined;
@@ -257,11 +260,8 @@ export function openRecorder(options: RecorderOptions): Recorder {
       record.bytes(head(fields));
       record.bytes(line);
     }
-    isCopy = current !== undefined && fields.bytes === current.line.length && record.endsWith(current.line);
-    isHarmless =
-      !options.redact ||
-      before !== undefined ||
-      (!suspect && ((isCopy && current?.isHarmless === true) || record.passes(fields.bytes, looksHarmless)));
+    const isHarmless =
+      !options.redact || before !== undefined || (!suspect && record.passes(fields.bytes, looksHarmless));
     if (!isHarmless) {
       const redacted = redactFrame(value, line, method);
       if (redacted !== undefined) return writeRedacted(fields, line, redacted);
@@ -384,7 +384,6 @@ export function openRecorder(options: RecorderOptions): Recorder {
     const message = method === Method.sessionUpdate ? messageOf(value) : undefined;
     if (message !== undefined && subject?.message === message) return;
     if (subject !== undefined && message !== undefined) subject.message = message;
-    if (isCopy && kind === "notification") return;
     const due = causeOf(event, causing);
     const isAsked = () => [...fromClient.asked.values()].some((asked) => asked.method === method);
     const made = madeOf({ to, kind, method, frame: value }, due, isAsked);
@@ -395,7 +394,6 @@ export function openRecorder(options: RecorderOptions): Recorder {
   function recordDue(told: Event, now: number, source: number | undefined): void {
     event = told;
     current = undefined;
-    isCopy = false;
     cause = undefined;
     try {
       recordEvent(told, now, source);
@@ -419,7 +417,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
         // A frame without a line stands in for one that could not be written.
         const written = line.length === 0 ? printExact(value) : line;
         const redacted = frame(legFrom(told.from), value, written, now, source);
-        current = { line, value, redacted, isHarmless };
+        current = { line, value, redacted, described };
         causing = described;
         break;
       }

@@ -7,6 +7,8 @@ export interface Output {
   join(parts: readonly Uint8Array[]): void;
   /** Writes one line of these bytes, those from `start` to `end` of `source`, and those after them. */
   splice(before: Uint8Array, source: Uint8Array, start: number, end: number, after: Uint8Array): void;
+  /** Whether the text of the line written last has just these bytes. */
+  wrote(bytes: Uint8Array): boolean;
   /** True from the stream's back-pressure until `onDrain`: whatever feeds this output should pause. */
   readonly full: boolean;
   /** Hands everything written so far to the stream, if that has taken all it was given: in a flood most calls do nothing. */
@@ -58,6 +60,10 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
   /** The end of what the stream has of the block, and of what is in it. */
   let taken = 0;
   let used = 0;
+  /** The text written last as a line: where it is. */
+  let text = block;
+  let textStart = 0;
+  let textEnd = 0;
   let scheduled = false;
   let inFlight = 0;
   let full = false;
@@ -148,6 +154,7 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
   function breakDown(error: Error): void {
     if (broken) return;
     broken = true;
+    textEnd = textStart;
     settle();
     drain();
     handlers.onBroken(error);
@@ -174,9 +181,17 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
         put(line);
       } else {
         // A character of a string has up to three bytes.
-        if (line.length > LARGE / 3) return large(Buffer.from(line));
+        if (line.length > LARGE / 3) {
+          text = Buffer.from(line);
+          textStart = 0;
+          textEnd = text.length;
+          return large(text);
+        }
         reserve(line.length * 3);
+        text = block;
+        textStart = used;
         used += block.write(line, used);
+        textEnd = used;
       }
       endLine();
     },
@@ -195,6 +210,9 @@ export function createOutput(stream: Writable, handlers: OutputHandlers): Output
     },
     offer() {
       if (inFlight === 0) handOver();
+    },
+    wrote(bytes) {
+      return bytes.length === textEnd - textStart && text.compare(bytes, 0, bytes.length, textStart, textEnd) === 0;
     },
     get full() {
       return full;

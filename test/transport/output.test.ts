@@ -69,6 +69,23 @@ describe("order", () => {
   });
 });
 
+test("the text written last is known by its bytes, wherever it is", async () => {
+  const target = slowStream();
+  const output = createOutput(target.stream, quiet());
+  for (const text of ["short", "", "é漢", "x".repeat(20_000), "again"]) {
+    output.write(text);
+    expect([text, `${text}.`, text.replace(/.$/u, "?")].map((one) => output.wrote(Buffer.from(one)))).toEqual([
+      true,
+      false,
+      text === "",
+    ]);
+  }
+  target.stream.destroy();
+  await nextTurn();
+  output.write("lost");
+  expect(["again", "lost"].map((one) => output.wrote(Buffer.from(one)))).toEqual([false, false]);
+});
+
 test("what is written in one turn leaves in one write", async () => {
   const target = slowStream();
   target.open();
