@@ -67,7 +67,7 @@ function permission(bridge: Bridge, id: RequestId | null, params: JsonObject): v
   const asked = asObject(params["toolCall"]);
   const toolCallId = asString(asked["toolCallId"]) ?? "";
   const announced = session.toolCalls.has(toolCallId);
-  if (!announced && toolCallId !== "") toolCall(bridge, session, { ...asked, sessionUpdate: "tool_call_update" }, {});
+  if (!announced) toolCall(bridge, session, { ...asked, sessionUpdate: "tool_call_update" }, {});
   const { title, fragments = false } = session.toolCalls.get(toolCallId) ?? {};
   const known = title === undefined ? { announced } : { announced, title };
   const notes: Notes = [];

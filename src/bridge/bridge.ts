@@ -27,6 +27,7 @@ import {
   cancelFromAgent,
   clientIdOf,
   conformParams,
+  FAULT,
   pathsOfAgent,
   refuse,
   settled,
@@ -113,28 +114,16 @@ function failInternally(bridge: Bridge, event: Event, error: unknown): void {
   if (event.type !== "frame") return;
   const { id, method } = asObject(event.value);
   if (!isRequestId(id)) return;
-  const fault = rpcError(ErrorCode.internalError, "acp-shift failed to handle this request; please report it");
+  const isRequest = typeof method === "string";
   if (event.from === "client") {
-    const open = bridge.clientRequests.get(id);
-    if (open !== undefined && open.agentId === undefined) refuse(bridge, id, fault);
-  } else if (typeof method === "string") {
-    if (!isTaken(bridge, id)) toAgent(bridge, failure(id, fault));
+    if (isRequest) refuse(bridge, id, FAULT);
+  } else if (isRequest) {
+    // One that was passed on gets the client's answer.
+    if (![...bridge.clientCalls.values()].some(({ agentId }) => agentId === id)) toAgent(bridge, failure(id, FAULT));
   } else {
     const clientId = clientIdOf(bridge, id);
-    if (clientId !== undefined) refuse(bridge, clientId, fault);
+    if (clientId !== undefined) refuse(bridge, clientId, FAULT);
   }
-}
-
-/** True when the agent's request has been passed on, or answered in this step. */
-function isTaken(bridge: Bridge, agentId: RequestId): boolean {
-  const calls = [...bridge.clientCalls.values(), ...bridge.hostedCalls.values()];
-  return (
-    calls.some((call) => call.agentId === agentId) ||
-    bridge.effects.some(
-      (effect) =>
-        effect.type === "send" && effect.to === "agent" && !("method" in effect.frame) && effect.frame.id === agentId,
-    )
-  );
 }
 
 function timer(bridge: Bridge, timerName: string): void {

@@ -63,7 +63,7 @@ export function agentExited(bridge: Bridge, exit: NonNullable<Bridge["agentExit"
     log(bridge, "error", "agent-exit", { ...failure.data, message: failure.message });
     if (busy || exit.code !== 0 || bridge.phase !== "ready") say(bridge, failure);
   }
-  const waitsForClient = bridge.phase === "new" && !bridge.clientLeft && bridge.clientRequests.size === 0;
+  const waitsForClient = bridge.phase === "new" && !bridge.clientLeft;
   endEverything(bridge, error);
   // A client that comes back is to hear of it.
   if (bridge.clientAway && !bridge.clientLeft) return;

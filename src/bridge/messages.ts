@@ -159,7 +159,6 @@ export function identify(
     digest(message.digest, content);
     message.length += textOf(content)?.length ?? 0;
     if (message.content !== undefined) appendBlock(message.content, content);
-    if (message !== messages.current) messages.finished.add(message);
     return { id: message.id };
   }
   const length = textOf(content)?.length ?? 0;

@@ -135,9 +135,20 @@ export function settled<Call>(open: Map<number, Call>, id: unknown): Call | unde
   return call;
 }
 
+/** What whoever asked is told of a fault of the bridge's own. */
+export const FAULT: RpcError = rpcError(
+  ErrorCode.internalError,
+  "acp-shift failed to handle this request; please report it",
+);
+
 /** Passes the client's answer to the agent's request back, under the agent's own id. */
 export function answerAgent(bridge: Bridge, call: ClientCall, frame: ResultFrame | ErrorFrame): void {
-  toAgent(bridge, { ...call.translate(frame), id: call.agentId });
+  let answer: ResultFrame | ErrorFrame = failure(null, FAULT);
+  try {
+    answer = call.translate(frame);
+  } finally {
+    toAgent(bridge, { ...answer, id: call.agentId });
+  }
 }
 
 /**
@@ -191,6 +202,8 @@ export function cancelFromClient(bridge: Bridge, params: JsonObject): void {
 
 /** The client's own id of an open request that the agent knows under `agentId`. */
 export function clientIdOf(bridge: Bridge, agentId: unknown): RequestId | undefined {
+  // A request that is still held here has no such id.
+  if (agentId === undefined) return undefined;
   for (const [clientId, open] of bridge.clientRequests) if (open.agentId === agentId) return clientId;
   return undefined;
 }

@@ -185,7 +185,7 @@ export function resumeSession(bridge: Bridge, clientId: RequestId, params: JsonO
   if (live !== undefined) claim(bridge, live, clientId);
   // What was kept is needed for the ids of a session of an earlier run, and for a replay the agent cannot give.
   const needed = live === undefined || ((wantsReplay || live.shown?.gap === true) && transcribes(bridge));
-  if (!needed) return resumeOver(bridge, resume);
+  if (!needed) return resumeOver(bridge, live, resume);
   const sessionId = asString(params["sessionId"]) ?? "";
   const { load, resume: resumes } = offersOf(bridge);
   if (live === undefined && !load && !resumes) throw sessionNotFound(sessionId);
@@ -223,7 +223,7 @@ function refuseClosed(bridge: Bridge, session: Session, clientId: RequestId): vo
 /** Resumes over what the agent has by now; where that is nothing, what waited for the session fails as the resume does. */
 function resumeAwaited(bridge: Bridge, session: Session, resume: Resume): void {
   try {
-    resumeOver(bridge, resume);
+    resumeOver(bridge, session, resume);
   } catch (fault) {
     if (!(fault instanceof RequestFault)) throw fault;
     refuse(bridge, resume.clientId, fault.error);
@@ -231,20 +231,19 @@ function resumeAwaited(bridge: Bridge, session: Session, resume: Resume): void {
   }
 }
 
-function resumeOver(bridge: Bridge, resume: Resume): void {
-  const { params, wantsReplay, returns, live } = resume;
-  const sessionId = asString(params["sessionId"]) ?? "";
+function resumeOver(bridge: Bridge, session: Session, resume: Resume): void {
+  const { wantsReplay, returns, live } = resume;
   const offers = offersOf(bridge);
   if (live?.restoring !== undefined) throw resumedAlready();
 
   // Work that runs is not to be disturbed: the agent has the session open already.
-  if (live?.turn !== undefined) return resumed(bridge, live, resume, {});
-  if (wantsReplay && offers.load) return restore(bridge, resume, Method.sessionLoad, "translate");
-  if (live !== undefined && returns) return resumed(bridge, live, resume, {});
-  if (offers.resume) return restore(bridge, resume, Method.sessionResume, "swallow");
-  if (offers.load) return restore(bridge, resume, Method.sessionLoad, "swallow");
-  if (live !== undefined) return resumed(bridge, live, resume, {});
-  throw sessionNotFound(sessionId);
+  if (session.turn !== undefined) return resumed(bridge, session, resume, {});
+  if (wantsReplay && offers.load) return restore(bridge, session, resume, Method.sessionLoad, "translate");
+  if (returns) return resumed(bridge, session, resume, {});
+  if (offers.resume) return restore(bridge, session, resume, Method.sessionResume, "swallow");
+  if (offers.load) return restore(bridge, session, resume, Method.sessionLoad, "swallow");
+  if (live === undefined) throw sessionNotFound(session.id);
+  resumed(bridge, session, resume, {});
 }
 
 interface Resume {
@@ -261,11 +260,9 @@ interface Resume {
   kept: RememberedSession | undefined;
 }
 
-function restore(bridge: Bridge, resume: Resume, method: string, replay: Restoring["replay"]): void {
-  const { clientId, params, v1Params, live, kept } = resume;
-  const sessionId = asString(params["sessionId"]) ?? "";
-  const cwd = asString(params["cwd"]) ?? live?.cwd ?? "/";
-  const session = live ?? bridge.sessions.get(sessionId) ?? createSession(sessionId, cwd, {});
+function restore(bridge: Bridge, session: Session, resume: Resume, method: string, replay: Restoring["replay"]): void {
+  const { clientId, v1Params, live, kept } = resume;
+  const sessionId = session.id;
   if (live === undefined)
     session.messages.ledger = bridge.ledgers.get(sessionId) ?? (kept === undefined ? [] : rememberedLedger(kept));
   session.restoring = { replay, swallowed: 0, toolCalls: new Set(), plans: [] };
@@ -274,7 +271,6 @@ function restore(bridge: Bridge, resume: Resume, method: string, replay: Restori
     beginReplay(session.messages);
     arrive(bridge, session);
   }
-  bridge.sessions.set(sessionId, session);
   passOn(bridge, clientId, method, v1Params, (frame) => {
     if (bridge.sessions.get(sessionId) !== session) return refuseClosed(bridge, session, clientId);
     if ("error" in frame) {

@@ -38,7 +38,8 @@ export function prompt(bridge: Bridge, session: Session, clientId: RequestId, pa
   const offers = bridge.offers?.prompt ?? { image: false, audio: false, embeddedContext: false };
   const v1Params = { ...params, prompt: promptToV1(content, offers) };
   const held: HeldPrompt = { clientId, content, params: v1Params };
-  if (session.turn === undefined && session.closing === undefined && session.restoring === undefined) {
+  // A session that is being closed has a turn until it is.
+  if (session.turn === undefined && session.restoring === undefined) {
     begin(bridge, session, held);
   } else if (session.held.length < bridge.options.promptQueue) {
     session.held.push(held);

@@ -32,8 +32,8 @@ test("the third chunk of a message is not parsed, and the client gets what it go
 });
 
 /** A dialogue that knows the pattern of the chunks of s1. */
-function knowing(): Dialogue {
-  const dialogue = runningDialogue();
+function knowing(options: Partial<BridgeOptions> = {}): Dialogue {
+  const dialogue = runningDialogue(options);
   for (const words of ["one", "two", "three"]) dialogue.agentLine(JSON.stringify(agentText(words)));
   dialogue.agent(reply(RUNNING, { stopReason: "end_turn" }));
   return dialogue;
@@ -49,6 +49,14 @@ test.each([
   const dialogue = knowing();
   dialogue.client(frame);
   expect(dialogue.agentLine(JSON.stringify(agentText("four"))).toClient).toEqual([]);
+});
+
+test("what was said in chunks as such counts where the whole is said once more", () => {
+  const dialogue = knowing({ restatedMessages: "drop" });
+  dialogue.agentLine(JSON.stringify(agentText("a ")));
+  dialogue.agentLine(JSON.stringify(agentText("\\n")));
+  dialogue.agentLine(JSON.stringify(agentText("é")));
+  expect(dialogue.agentLine(JSON.stringify(agentText("a \\né", "again"))).toClient).toEqual([]);
 });
 
 test.each([

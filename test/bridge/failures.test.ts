@@ -14,6 +14,7 @@ import {
   minted,
   notify,
   openDialogue,
+  openDowngrade,
   pairedDialogue,
   play,
   prompt,
@@ -107,6 +108,36 @@ describe("what is said", () => {
         ["done", 2],
       ],
       { phase: "start", says: /exited with status 2 before it answered initialize/, hint: /by itself/ },
+    ],
+    [
+      "a command that says no to the first `initialize`, and ends before it answers the second",
+      [
+        hello("i"),
+        helloToAgent,
+        ["agent", fail(1, -32602, "no")],
+        ["to agent", expect.objectContaining({ id: 2, method: "initialize" })],
+        exit(1),
+        failure("i", "status 1 before it answered initialize", { phase: "initialize", exitCode: 1, signal: null }),
+        ["done", 1],
+      ],
+      { phase: "initialize", says: /exited with status 1 before it answered initialize/, hint: /--acp/ },
+    ],
+    [
+      "a server that says no to the first `initialize`, and breaks off later",
+      [
+        hello("i"),
+        helloToAgent,
+        ["agent", fail(1, -32602, "no")],
+        ["to agent", expect.objectContaining({ id: 2, method: "initialize" })],
+        ["agent", reply(2, agentHello)],
+        ["to client", expect.objectContaining({ id: "i" })],
+        ["client", request("x", "_vendor/do", {})],
+        ["to agent", request(3, "_vendor/do", {})],
+        ["event", { type: "agent-exit", code: null, signal: null, connection: "it broke" }],
+        failure("x", "it broke \\(", { phase: "session" }),
+        ["done", 1],
+      ],
+      { phase: "session", says: /: it broke\n/, hint: /--token-file/ },
     ],
     ...(["connect", "session"] as const).map(
       (phase): [string, Row[], { phase: string; says: RegExp; hint: RegExp }] => [
@@ -226,10 +257,39 @@ describe("what is said", () => {
     expect(said).toContain("last words");
   });
 
+  test("of a connection that breaks mid-turn", () => {
+    const said = play(runningDialogue(ran), [
+      ["event", { type: "agent-exit", code: null, signal: null, connection: "it broke" }],
+      ["to client", idle({ stopReason: "error", error: expect.objectContaining({ code: -32603 }) })],
+      ["done", 1],
+    ]);
+    expect(said).toMatch(/phase: +turn/);
+  });
+
   test("of an end between the turns", () => {
     const said = play(openDialogue(ran), [exit(null, "SIGKILL"), ["done", 137]]);
-    expect(said).toMatch(/was ended by SIGKILL/);
-    expect(said).toMatch(/phase: +session/);
+    const lines = [
+      "acp-shift: the agent was ended by SIGKILL",
+      "  command: /opt/agent --acp",
+      "  phase:   session",
+      "  its last words:",
+      "    one",
+      "    two",
+      "    last words",
+      "  What it said last is above; start it again to go on.",
+    ];
+    expect(said).toBe(lines.join("\n"));
+  });
+
+  test("of an end between the turns of a version 1 client", () => {
+    const said = play(openDowngrade({}, { agentStderr: () => "" }), [exit(3), ["done", 3]]);
+    const lines = [
+      "acp-shift: the agent exited with status 3",
+      "  command: /usr/bin/test-agent --acp",
+      "  phase:   session",
+      "  What it said last is above; start it again to go on.",
+    ];
+    expect(said).toBe(lines.join("\n"));
   });
 
   test("of a good end between the turns: nothing", () => {
@@ -272,14 +332,28 @@ describe("what is said", () => {
       ["to client", { jsonrpc: "2.0", id: "i", error: expect.objectContaining({ code: -32603 }) }],
       ["done", 1],
     ]);
-    expect(said).not.toMatch(/stderr/);
+    expect(said).not.toContain("its last words");
   });
 });
 
 describe("a client that has not asked anything is waited for, so that it hears of it", () => {
   test("but not for ever", () => {
     play(createDialogue(ran), [notStarted("ENOENT"), ["wait", 999], ["wait", 1], ["done", 127]]);
-    play(createDialogue(ran), [exit(0), ["wait", 1000], ["done", 1]]);
+    expect(play(createDialogue(ran), [exit(0), ["wait", 1000], ["done", 1]])).toMatch(/status 0 before it answered/);
+  });
+
+  test("nor one whose `initialize` was refused, which may try again", () => {
+    play(createDialogue({ ...ran, agentProtocol: "1" }), [
+      hello("i"),
+      helloToAgent,
+      ["agent", fail(1, -32000, "log in first")],
+      ["to client", fail("i", -32000, "log in first")],
+      exit(1),
+      ["wait", 999],
+      hello("j"),
+      failure("j", "status 1 before it answered initialize", { phase: "start", exitCode: 1, signal: null }),
+      ["done", 1],
+    ]);
   });
 
   test("nor when it leaves", () => {

@@ -10,6 +10,7 @@ import {
   agentText,
   clientHello,
   createDialogue,
+  type Dialogue,
   fail,
   idle,
   minted,
@@ -119,6 +120,10 @@ describe("§12 from the client: what is no message", () => {
     ["session/prompt", { prompt: [text("hi")] }, "sessionId"],
     ["session/prompt", { sessionId: 7, prompt: [text("hi")] }, "sessionId"],
     ["session/prompt", { sessionId: "s1", prompt: [{ type: "text" }] }, "prompt.0.text"],
+    ["session/prompt", { sessionId: "s1", prompt: [{ type: "text", text: 7 }] }, "prompt.0.text"],
+    ["session/prompt", { sessionId: "s1", prompt: [text("hi"), { type: "text", text: 7 }] }, "prompt.1.text"],
+    ["session/prompt", { sessionId: "s1", prompt: [{ type: "image", text: "hi" }] }, "prompt.0"],
+    ["session/prompt", { sessionId: "s1", prompt: [null] }, "prompt.0"],
     ["session/close", {}, "sessionId"],
     ["session/set_config_option", { sessionId: "s1", value: "x" }, "configId"],
   ];
@@ -263,6 +268,14 @@ describe("§12 from the agent", () => {
         ],
       ],
     ),
+    [
+      "an update with a bad part goes without it",
+      [
+        ["agent", update("s1", { sessionUpdate: "session_info_update", title: "T", updatedAt: 7 })],
+        ["to client", update("s1", { sessionUpdate: "session_info_update", title: "T" })],
+        ["log", "update-repaired"],
+      ],
+    ],
     [
       "an update that cannot be made valid is dropped, and logged",
       [
@@ -469,6 +482,10 @@ describe("§12 lines above --max-frame", () => {
       "a response of the agent's that nobody waits for: logged",
       [oversized("agent", '{"jsonrpc":"2.0","id":99,"result":{"a":"'), logged],
     ],
+    [
+      "an answer of the client's that nobody waits for: logged",
+      [oversized("client", '{"jsonrpc":"2.0","id":99,"result":{"a":"'), logged],
+    ],
     ["noise of the agent's: logged", [oversized("agent", "progress: #########", "####"), logged]],
   ];
   test.each(cases)("%s", (_, script) => {
@@ -508,6 +525,7 @@ describe("§12 lines above --max-frame", () => {
         ["to agent", fail(7, -32603, tooLarge, data)],
       ],
     ],
+    ["noise of the client's, for which nobody waits", [oversized("client", "######", "####")]],
   ];
   test.each(through)("passed through, %s: whoever waits gets an error", (_, script) => {
     play(pairedDialogue({}, plainV2), script);
@@ -518,6 +536,19 @@ test("§12 passed through, what is no JSON goes on as it is", () => {
   const { bridge } = pairedDialogue({}, plainV2);
   const line = bytes('{"jsonrpc"');
   expect(step(bridge, { type: "not-json", line }, 0)).toEqual([{ type: "forward", to: "agent", line }]);
+});
+
+test("§0 I5 passed through, only the client's requests are answered when the agent ends", () => {
+  const frames = [null, 7, [request(2, "x")], notify("x"), request(null, "x"), reply(3, {}), request(4, "x")];
+  play(pairedDialogue({}, plainV2), [
+    ...frames.flatMap((frame): Row[] => [
+      ["client", frame],
+      ["to agent", frame],
+    ]),
+    ["event", { type: "agent-exit", code: 1, signal: null }],
+    ["to client", fail(4, -32603, expect.any(String), expect.anything())],
+    ["done", 1],
+  ]);
 });
 
 test("§0 I5 every request gets its answer though the agent answers none, and none gets two", () => {
@@ -549,25 +580,84 @@ test("§0 I5 every request gets its answer though the agent answers none, and no
   ]);
 });
 
-test("§0 I5 a fault of the bridge's own costs one frame, and whoever asked is told", () => {
-  let broken = false;
-  const schemaV2 = () => {
-    if (broken) throw new Error("a bug");
-    return testOptions.schemaV2();
-  };
-  const dialogue = runningDialogue({ schemaV2 });
-  dialogue.client(request("x", "_test/ask", {}));
-  broken = true;
-  dialogue.hasBug = true;
+describe("§0 I5 a fault of the bridge's own costs one frame, and whoever asked is told", () => {
   const refused = (id: unknown) => fail(id, -32603, expect.any(String));
   const toolCall = { toolCallId: "t", title: "T" };
   const options = [{ optionId: "y", name: "Y", kind: "allow_once" }];
-  play(dialogue, [
-    ["agent", request(0, "session/request_permission", { sessionId: "s1", toolCall, options })],
-    ["to agent", refused(0)],
-    ["agent", reply(RUNNING + 1, {})],
-    ["to client", refused("x")],
-    ["client", request("n", "session/new", { cwd: "/work" })],
-    ["to client", refused("n")],
-  ]);
+  const permission = request(0, "session/request_permission", { sessionId: "s1", toolCall, options });
+  const elicitation = { mode: "form", message: "Who?", requestedSchema: { type: "object", properties: {} } };
+  const internalError: Row = ["log", "internal-error"];
+
+  /** A dialogue in which nothing can be checked against the schema any more once it was prepared. */
+  function broken(prepare: (dialogue: Dialogue) => void): Dialogue {
+    let isBroken = false;
+    const schemaV2 = () => {
+      if (isBroken) throw new Error("a bug");
+      return testOptions.schemaV2();
+    };
+    const dialogue = runningDialogue({ schemaV2 });
+    prepare(dialogue);
+    isBroken = true;
+    dialogue.hasBug = true;
+    return dialogue;
+  }
+
+  test("requests, and the answer to one", () => {
+    const dialogue = broken(({ client, agent }) => {
+      client(request("x", "_test/ask", {}));
+      agent(request("v", "_vendor/ask", {}));
+    });
+    play(dialogue, [
+      ["agent", permission],
+      ["to agent", refused(0)],
+      ["agent", reply(RUNNING + 1, {})],
+      ["to client", refused("x")],
+      ["client", request("n", "session/new", { cwd: "/work" })],
+      ["to client", refused("n")],
+    ]);
+  });
+
+  test("the client's answer, whose id is also that of a prompt of its own, which waits on", () => {
+    const dialogue = broken(({ bridge, client, agent }) => {
+      bridge.clientCapabilities = { elicitation: { form: {} } };
+      agent(request("e", "elicitation/create", { sessionId: "s1", ...elicitation }));
+      client(prompt(1, "next"));
+    });
+    play(dialogue, [
+      ["client", reply(1, { action: "decline" })],
+      ["to agent", refused("e")],
+      internalError,
+      ["agent", reply(RUNNING, { stopReason: "end_turn" })],
+      internalError,
+    ]);
+    expect([...dialogue.bridge.clientRequests.keys()]).toEqual([1]);
+  });
+
+  test("a question that has been put to the person: their answer counts", () => {
+    const dialogue = runningDialogue();
+    dialogue.agent(request("v", "_vendor/ask", {}));
+    const session = dialogue.bridge.sessions.get("s1");
+    Object.defineProperty(session, "state", {
+      get() {
+        throw new Error("a bug");
+      },
+    });
+    dialogue.hasBug = true;
+    play(dialogue, [
+      ["agent", permission],
+      ["to client", update("s1", { sessionUpdate: "tool_call_update", ...toolCall })],
+      ["to client", expect.objectContaining({ id: 2, method: "session/request_permission" })],
+      internalError,
+      ["client", reply(2, { outcome: { outcome: "selected", optionId: "y" } })],
+      ["to agent", reply(0, { outcome: { outcome: "selected", optionId: "y" } })],
+      internalError,
+    ]);
+  });
+
+  test("what nobody asked for", () => {
+    play(
+      broken(() => {}),
+      [["agent", update("s1", { sessionUpdate: "usage_update", used: 1, size: 2 })], internalError],
+    );
+  });
 });

@@ -378,6 +378,19 @@ describe("requests of the lost connection", () => {
     ]);
   });
 
+  test("another request that is refused is told to nobody", () => {
+    const dialogue = lingering();
+    dialogue.client(request(7, "_vendor/do", { sessionId: "s1" }));
+    play(dialogue, [
+      lost,
+      ["agent", fail(3, -32603, "no")],
+      back(),
+      ["client", resume(8)],
+      ["to client", idle({})],
+      resumed(8),
+    ]);
+  });
+
   test("an answer that comes late goes to nobody, whatever ids the new connection uses", () => {
     const dialogue = lingering();
     play(dialogue, [
@@ -463,6 +476,25 @@ describe("requests of the lost connection", () => {
       ["agent", reply(3, {})],
       ["wait", 100],
       message("agent_message", "a", "Old"),
+      ["to client", idle({})],
+      resumed(1),
+    ]);
+  });
+
+  test("of the resumes that wait for it there is one, of the connection that is there", () => {
+    play(lingering(), [
+      ["client", resume(1, { replayFrom: { type: "start" } })],
+      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      lost,
+      back(),
+      ["client", resume(1)],
+      lost,
+      back(),
+      ["client", resume(1)],
+      ["client", resume(2)],
+      ["to client", fail(2, -32600, "the session is being resumed already")],
+      ["agent", reply(3, {})],
+      ["wait", 1],
       ["to client", idle({})],
       resumed(1),
     ]);
@@ -714,19 +746,21 @@ describe("coming back", () => {
       hello,
       message("agent_message", "a", "One"),
       ["to client", update("s1", ended)],
-      ["to client", fail(1, -32603, expect.stringContaining("exited with status 1"), expect.any(Object))],
+      ["to client", fail(1, -32603, "the agent exited with status 1 (/usr/bin/test-agent --acp)", expect.any(Object))],
       ["done", 1],
     ]);
   });
 
   const died: Event = { type: "agent-exit", code: 1, signal: null };
-  test.each<[string, Event[], string]>([
-    ["of a session there is none of", [{ type: "client-lost" }, died, { type: "client-back", capabilities: {} }], "s9"],
-    ["by a client that was there all the time", [died], "s1"],
-  ])("the agent died: a resume %s is only refused", (_, before, sessionId) => {
+  const away: Event[] = [{ type: "client-lost" }, died, { type: "client-back", capabilities: {} }];
+  test.each<[string, Event[], unknown]>([
+    ["a resume of a session there is none of", away, resume(1, {}, "s9")],
+    ["a resume by a client that was there all the time", [died], resume(1)],
+    ["a prompt for a session that was not resumed", away, prompt(1, "hello")],
+  ])("the agent died: %s is only refused", (_, before, frame) => {
     const dialogue = working();
     for (const event of before) dialogue.event(event);
-    expect(dialogue.client(resume(1, {}, sessionId)).toClient.filter((frame) => "method" in frame)).toEqual([]);
+    expect(dialogue.client(frame).toClient.filter((sent) => "method" in sent)).toEqual([]);
   });
 
   test("the client never comes: it ends as if it had left", () => {
@@ -898,22 +932,25 @@ describe("which bridge", () => {
 });
 
 describe("a client may come back, or go over to another bridge", () => {
-  const opening = pairedDialogue(LINGER);
-  opening.client(request(1, "session/new", { cwd: "/work" }));
-  const ofVersion1 = downgradeDialogue({}, LINGER);
-  ofVersion1.client(request(1, "session/new", { cwd: "/work", mcpServers: [] }));
-  const orphaned = lingering();
-  orphaned.event({ type: "agent-exit", code: 0, signal: null });
-  test.each([
-    ["with a session", lingering(), true, false],
-    ["while one is being opened", opening, true, false],
-    ["without one", pairedDialogue(LINGER), false, true],
-    ["before it has said hello", createDialogue(LINGER), false, false],
-    ["when it speaks version 1", downgradeDialogue({}, LINGER), false, false],
-    ["when it speaks version 1, and opens a session", ofVersion1, false, false],
-    ["without --linger", openDialogue(), false, false],
-    ["when the agent has ended", orphaned, false, false],
-  ])("%s", (_, { bridge }, comesBack, goesOver) => {
+  const opening = (dialogue: Dialogue) => {
+    dialogue.client(request(1, "session/new", { cwd: "/work", mcpServers: [] }));
+    return dialogue;
+  };
+  const orphaned = (dialogue: Dialogue) => {
+    dialogue.event({ type: "agent-exit", code: 0, signal: null });
+    return dialogue;
+  };
+  test.each<[string, () => Dialogue, boolean, boolean]>([
+    ["with a session", () => lingering(), true, false],
+    ["while one is being opened", () => opening(pairedDialogue(LINGER)), true, false],
+    ["without one", () => pairedDialogue(LINGER), false, true],
+    ["before it has said hello", () => createDialogue(LINGER), false, false],
+    ["when it speaks version 1", () => downgradeDialogue({}, LINGER), false, false],
+    ["when it speaks version 1, and opens a session", () => opening(downgradeDialogue({}, LINGER)), false, false],
+    ["without --linger", () => openDialogue(), false, false],
+    ["when the agent has ended", () => orphaned(lingering()), false, false],
+  ])("%s", (_, make, comesBack, goesOver) => {
+    const { bridge } = make();
     expect([canLinger(bridge), canMove(bridge)]).toEqual([comesBack, goesOver]);
   });
 });
@@ -932,8 +969,10 @@ test.each([
     dialogue.client(request(1, "session/new", { cwd: "/work" }));
     dialogue.agent(reply(3, { sessionId: "s2" }));
     play(dialogue, [lost, ["agent", waits], ["agent", request("b", "_vendor/do", { sessionId: "s2" })], back()]);
-    const { toAgent } = dialogue.client(request(1, "session/close", { sessionId: "s1" }));
+    const { toAgent, toClient } = dialogue.client(request(1, "session/close", { sessionId: "s1" }));
     expect(toAgent.filter((frame) => !("method" in frame))).toEqual([answer]);
+    // It does not know of the question.
+    expect(toClient).toEqual([]);
   },
 );
 

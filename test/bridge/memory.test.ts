@@ -112,6 +112,9 @@ describe("what is kept", () => {
       ["agent", update("s1", { sessionUpdate: "session_info_update", title: "Greeting" })],
       ["to client", update("s1", { sessionUpdate: "session_info_update", title: "Greeting" })],
       keep({ type: "info", title: "Greeting", at: "2026-01-01T00:00:01.000Z" }),
+      ["agent", update("s1", { sessionUpdate: "session_info_update", title: 7 })],
+      ["to client", update("s1", { sessionUpdate: "session_info_update" })],
+      keep({ type: "info", at: "2026-01-01T00:00:01.000Z" }),
       ...[{ _meta: { a: 1 } }, { title: null }].flatMap((said): Row[] => [
         ["agent", update("s1", { sessionUpdate: "session_info_update", ...said })],
         ["to client", update("s1", { sessionUpdate: "session_info_update", ...said })],
@@ -428,6 +431,14 @@ describe("§4 replay from the transcript, at an agent that has only session/resu
     second.client(resume("r", replay));
     second.event({ type: "recalled", token: 1, value: remembered(first.acts) });
     const { toClient } = second.agent(reply(2, {}));
+    // It is known now, and not announced once more.
+    const shows = {
+      sessionUpdate: "tool_call",
+      toolCallId: "t",
+      title: "T",
+      content: [{ type: "terminal", terminalId }],
+    };
+    expect(second.agent(update("s1", shows)).toClient).toHaveLength(1);
     expect(toClient[1]).toEqual(
       update("s1", {
         sessionUpdate: "terminal_update",
@@ -455,6 +466,21 @@ test("the outputs of terminals stay apart, and what belongs to none is left out"
   const shown = (terminalId: string, words: string) => ({ ...opened(terminalId), output: { data: btoa(words) } });
   const transcript = [opened("a"), opened("b"), wrote("a", "1"), wrote("b", "2"), wrote("c", "3"), wrote("a", "4")];
   expect(replayOf(transcript)).toEqual([shown("a", "14"), shown("b", "2")]);
+});
+
+test("of an agent that can load no content is kept, also of a message it comes back to", () => {
+  const dialogue = runningDialogue(remembers, onlyLoad);
+  const call = (toolCallId: string) => update("s1", { sessionUpdate: "tool_call", toolCallId, title: "T" });
+  for (const frame of [agentText("a", "m1"), call("t"), agentText("b", "m1"), call("u")]) dialogue.agent(frame);
+  const kept = dialogue.acts.flatMap((act) => (act.type === "keep" ? [act.record.type] : []));
+  expect(kept).toEqual(["session", "info", "message", "message", "message"]);
+});
+
+test("an update that is dropped is not kept", () => {
+  play(openDialogue(remembers, onlyResume), [
+    ["agent", update("s1", { sessionUpdate: "usage_update", used: "much" })],
+    ["log", "update-dropped"],
+  ]);
 });
 
 test("what was found, but nobody asked for, changes nothing", () => {
@@ -567,6 +593,34 @@ describe("what comes while a session is looked up", () => {
       ["to client", reply("r", {})],
       ["to agent", request(3, "session/prompt", { sessionId: "s1", prompt: [text("hi")] })],
       keep({ type: "session", cwd: "/work", at: "2026-01-02T00:00:00.000Z" }),
+    ]);
+  });
+
+  test("two replays of an open session: the second is refused, and the session stays", () => {
+    const dialogue = openDialogue(remembers, onlyResume);
+    play(dialogue, [
+      ["client", resume("r", replay)],
+      recall(1),
+      ["client", resume("again", replay)],
+      recall(2),
+      recalled(1, remembered(dialogue.acts)),
+      ["to agent", request(3, "session/resume", v1Params)],
+      recalled(2, remembered(dialogue.acts)),
+      ["to client", fail("again", -32600, "the session is being resumed already")],
+      ["agent", reply(3, {})],
+      ["to client", stateUpdate("idle")],
+      ["to client", reply("r", {})],
+      keep({ type: "session", cwd: "/work", at: START }),
+    ]);
+  });
+
+  test("history that the agent tells before it is asked for it is not shown", () => {
+    play(pairedDialogue(later, onlyResume), [
+      ["client", resume("r")],
+      recall(1),
+      ["agent", update("s1", { sessionUpdate: "tool_call", toolCallId: "t", title: "Read" })],
+      recalled(1, undefined),
+      ["to agent", request(2, "session/resume", v1Params)],
     ]);
   });
 

@@ -334,6 +334,7 @@ describe("§5 the user's message and its echo", () => {
     const marked = { ...resource, annotations: { priority: 1 }, resource: { ...resource.resource, _meta: { m: 1 } } };
     play(fixing([text("See "), image, text("this"), resource, resource, image]), [
       ...unheard("user", "See this"),
+      ...says("user", { ...resource, resource: { uri: "file:///b", text: "A" } }, m2),
       ...unheard("user", { ...image, _meta: { seen: true } }),
       ...unheard("user", resource),
       ...unheard("user", marked),
@@ -512,10 +513,14 @@ describe("§5 a replayed message keeps its id", () => {
     return dialogue;
   }
   const derived = expect.stringMatching(/^r_/);
-  const replays: [string, Dialogue, [Kind, string, string?][], [Kind, unknown, string][]][] = [
+  const replays: [string, [Kind, string, string][], [Kind, string, string?][], [Kind, unknown, string][]][] = [
     [
       "messages of one kind, without their ids: told apart by what the ledger knows",
-      answered(["agent", "one", "a"], ["agent", "two", "b"], ["agent", "three", "c"]),
+      [
+        ["agent", "one", "a"],
+        ["agent", "two", "b"],
+        ["agent", "three", "c"],
+      ],
       [
         ["user", "same"],
         ["agent", "o"],
@@ -532,13 +537,13 @@ describe("§5 a replayed message keeps its id", () => {
     ],
     [
       "the same words in another kind of message",
-      answered(["agent", "same", "a"]),
+      [["agent", "same", "a"]],
       [["agent", "same"]],
       [["agent", "a", "same"]],
     ],
     [
       "chunks with one id are one message, whatever the ledger knows",
-      answered(["agent", "ok", "a"]),
+      [["agent", "ok", "a"]],
       [
         ["agent", "pre", "x"],
         ["agent", "ok", "x"],
@@ -547,7 +552,7 @@ describe("§5 a replayed message keeps its id", () => {
     ],
     [
       "an id that a message of the ledger has is not given to another",
-      answered(["agent", "ok", "x"]),
+      [["agent", "ok", "x"]],
       [
         ["agent", "ok", "y"],
         ["agent", "other", "x"],
@@ -559,7 +564,7 @@ describe("§5 a replayed message keeps its id", () => {
     ],
     [
       "a message that was told anew keeps its id, and no other gets it",
-      answered(["agent", "ok", "x"]),
+      [["agent", "ok", "x"]],
       [
         ["agent", "new", "x"],
         ["agent", "new"],
@@ -570,9 +575,9 @@ describe("§5 a replayed message keeps its id", () => {
       ],
     ],
   ];
-  test.each(replays)("%s", (_, dialogue, told, expected) => {
+  test.each(replays)("%s", (_, said, told, expected) => {
     const heard = replay(
-      dialogue,
+      answered(...said),
       told.map(([kind, words, id]) => chunk(kind, words, id)),
     );
     expect(heard).toEqual(expected.map(([kind, id, words]) => whole(kind, id, text(words))));
@@ -751,13 +756,13 @@ describe("§5 a replayed message keeps its id", () => {
     const own = { type: "_note", text: "n" };
     const [message] = freshReplay("x", [
       chunk("agent", "a"),
-      chunk("agent", image),
       chunk("agent", marked),
+      chunk("agent", image),
       ...[resource, resource, own, own].map((block) => chunk("agent", block)),
       chunk("agent", "c"),
       chunk("agent", "d"),
     ]);
-    const content = [text("a"), image, marked, resource, resource, own, own, text("cd")];
+    const content = [text("a"), marked, image, resource, resource, own, own, text("cd")];
     expect(message).toEqual(whole("agent", idsOf([message ?? {}])[0], ...content));
   });
 });

@@ -6,6 +6,7 @@ import {
   agentHello,
   clientHello,
   createDialogue,
+  downgradeDialogue,
   fail,
   notify,
   openDialogue,
@@ -522,6 +523,15 @@ describe("§1 `initialize` repeated", () => {
     ]);
   });
 
+  test("after another request that was passed through it is the agent's", () => {
+    play(pairedDialogue({}, plainV2), [
+      ["client", request(1, "session/list", {})],
+      ["to agent", request(1, "session/list", {})],
+      ["client", hello(9)],
+      ["to agent", hello(9)],
+    ]);
+  });
+
   test("notifications in between do not end the time for it", () => {
     const dialogue = createDialogue();
     play(dialogue, [
@@ -658,6 +668,7 @@ describe("§1 what each side is told of the other", () => {
   test.each([
     ["/opt/bin/gemini", "gemini"],
     ["C:\\agents\\codex-acp.exe", "codex-acp"],
+    ["/opt/bin/my.js.agent", "my.js.agent"],
   ])("result: without agentInfo the agent is named after its command (%s)", (command, name) => {
     play(createDialogue({ agentCommand: [command, "--acp"] }), [
       ["client", hello(1)],
@@ -665,6 +676,15 @@ describe("§1 what each side is told of the other", () => {
       ["agent", reply(1, { protocolVersion: 1 })],
       ["to client", reply(1, { ...plainV1AsV2, info: { name, version: "unknown" } })],
       ["log", "agent-info-guessed"],
+    ]);
+  });
+
+  test("result: a bad part costs that part", () => {
+    play(createDialogue(), [
+      ["client", hello(1)],
+      ["to agent", hello(1, toBoth)],
+      ["agent", reply(1, { ...plainV1, _meta: 7 })],
+      ["to client", reply(1, plainV1AsV2)],
     ]);
   });
 
@@ -676,7 +696,8 @@ describe("§1 what each side is told of the other", () => {
     };
     pairedDialogue({ behaviourOf }, agentHello);
     pairedDialogue({ behaviourOf }, { protocolVersion: 1 });
-    expect(names).toEqual(["test-agent", undefined]);
+    downgradeDialogue({}, { behaviourOf });
+    expect(names).toEqual(["test-agent", undefined, "test-agent"]);
   });
 });
 

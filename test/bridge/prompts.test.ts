@@ -1,6 +1,7 @@
 // Guards docs/mapping.md §9: a prompt's way from acceptance to its one idle, held prompts, cancellation in all its
 // forms, and what is left of a turn when the agent answers late, twice, never, or dies.
 import { describe, expect, test } from "vitest";
+import type { BridgeOptions } from "../../src/bridge/state.ts";
 import {
   accepted,
   agentHello,
@@ -11,6 +12,7 @@ import {
   minted,
   notify,
   openDialogue,
+  pairedDialogue,
   play,
   prompt,
   type Row,
@@ -105,6 +107,13 @@ describe("§9 content", () => {
     ]);
   });
 
+  test("a bad optional part is not sent", () => {
+    play(openDialogue(), [
+      ["client", request(1, "session/prompt", { sessionId: "s1", prompt: [text("hi")], _meta: 7 })],
+      ["to agent", request(3, "session/prompt", { sessionId: "s1", prompt: [text("hi")] })],
+    ]);
+  });
+
   test.each([
     ["no blocks", { sessionId: "s1", prompt: [] }],
     ["no prompt", { sessionId: "s1" }],
@@ -189,6 +198,18 @@ describe("§9 acceptance: the answer, the user message, `running`", () => {
       ...accepted("p", minted(1), "hi"),
       ["wait", 1000],
       ...end,
+    ]);
+  });
+
+  test("in a session whose id has blanks", () => {
+    const dialogue = pairedDialogue();
+    dialogue.client(request("new", "session/new", { cwd: "/work" }));
+    dialogue.agent(reply(2, { sessionId: "s 1  a" }));
+    play(dialogue, [
+      ["client", prompt("p", "hi", "s 1  a")],
+      ["to agent", prompt(3, "hi", "s 1  a")],
+      ["wait", 50],
+      ...accepted("p", minted(1), "hi", "s 1  a"),
     ]);
   });
 
@@ -759,14 +780,14 @@ describe("§9 session/cancel", () => {
     ]);
   });
 
-  const idleCases: [string, Dialogue, unknown][] = [
-    ["nothing running", openDialogue(), cancel],
-    ["an unknown session", openDialogue(), notify("session/cancel", { sessionId: "s9" })],
-    ["no session named", openDialogue(), notify("session/cancel", {})],
-    ["no params", openDialogue(), notify("session/cancel")],
+  const idleCases: [string, unknown][] = [
+    ["nothing running", cancel],
+    ["an unknown session", notify("session/cancel", { sessionId: "s9" })],
+    ["no session named", notify("session/cancel", {})],
+    ["no params", notify("session/cancel")],
   ];
-  test.each(idleCases)("with %s: nothing is sent, to nobody", (_, dialogue, frame) => {
-    play(dialogue, [["client", frame]]);
+  test.each(idleCases)("with %s: nothing is sent, to nobody", (_, frame) => {
+    play(openDialogue(), [["client", frame]]);
   });
 
   test("after the turn has ended it is not passed on: it would kill the next", () => {
@@ -895,14 +916,19 @@ describe("§9 no silent time-outs on running work", () => {
 describe("§9 timers", () => {
   const waits = { settle: 50, cancelTimeout: 500, stallNotice: 10_000 };
   const busy = fail(3, -32603, "A prompt is already running in this session");
-  const ends: [string, Dialogue, unknown[]][] = [
-    ["an answer and quiet", runningDialogue(waits), [reply(RUNNING, { stopReason: "end_turn" }), 50]],
-    ["a cancel that is never answered", runningDialogue(waits), [cancel, 500]],
-    ["a refusal", openDialogue(waits), [prompt("p", "hi"), fail(3, -32603, "no")]],
-    ["a cancel while a busy agent is waited for", openDialogue(waits), [prompt("p", "hi"), busy, cancel]],
-    ["the same, of an accepted prompt", openDialogue({ ...waits, acceptWindow: 0 }), [prompt("p", "hi"), busy, cancel]],
+  const begins = prompt("p", "hi");
+  const opensAgain = [request("n", "session/new", { cwd: "/" }), reply(4, { sessionId: "s1" })];
+  const ends: [string, Partial<BridgeOptions>, unknown[]][] = [
+    ["an answer and quiet", waits, [begins, reply(3, { stopReason: "end_turn" }), 50]],
+    ["a cancel that is never answered", waits, [begins, cancel, 500]],
+    ["a refusal", waits, [begins, fail(3, -32603, "no")]],
+    ["a cancel while a busy agent is waited for", waits, [begins, busy, cancel]],
+    ["the same, of an accepted prompt", { ...waits, acceptWindow: 0 }, [begins, busy, cancel]],
+    ["a cancelled prompt whose session gives way to a new one of its id", waits, [begins, cancel, ...opensAgain]],
+    ["an answered one of which that is so", waits, [begins, reply(3, { stopReason: "end_turn" }), ...opensAgain]],
   ];
-  test.each(ends)("%s leaves none", (_, dialogue, happens) => {
+  test.each(ends)("%s leaves none", (_, options, happens) => {
+    const dialogue = openDialogue(options);
     for (const what of happens) {
       if (typeof what === "number") dialogue.wait(what);
       else if ("method" in Object(what)) dialogue.client(what);

@@ -76,7 +76,8 @@ describe("restart after login", () => {
   });
 
   test("requests wait meanwhile, and go through in their order", () => {
-    play(pairedDialogue(restarts), [
+    const dialogue = pairedDialogue(restarts);
+    play(dialogue, [
       ["client", login],
       authenticate(2),
       ["agent", reply(2, {})],
@@ -94,6 +95,7 @@ describe("restart after login", () => {
       ["agent", reply(4, { sessionId: "s1" })],
       ["to client", reply("n", { sessionId: "s1" })],
     ]);
+    expect([...dialogue.timers.keys()]).toEqual([]);
   });
 
   test("an error of the second initialize is the login's", () => {

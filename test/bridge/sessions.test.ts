@@ -306,6 +306,48 @@ describe("§3 a session id the agent uses again starts with fresh state", () => 
     ]);
   });
 
+  test("while the old one is being resumed: that is answered, once", () => {
+    const opened: Row[] = [
+      ["client", request("n", "session/new", { cwd: "/other" })],
+      ["to agent", request(4, "session/new", { cwd: "/other", mcpServers: [] })],
+    ];
+    const resuming: Row[] = [
+      ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/work" })],
+      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+    ];
+    play(openDialogue({}, onlyLoad), [
+      ...resuming,
+      ...opened,
+      ["agent", reply(4, { sessionId: "s1" })],
+      ["to client", reply("n", { sessionId: "s1" })],
+      ["agent", reply(3, {})],
+      ["to client", fail("r", -32800, expect.any(String))],
+    ]);
+    play(openDialogue({}, onlyLoad), [
+      ...resuming,
+      ...opened,
+      ["agent", reply(3, {})],
+      ["agent", reply(4, { sessionId: "s1" })],
+      ["to client", idle({})],
+      ["to client", reply("r", {})],
+      ["to client", reply("n", { sessionId: "s1" })],
+      ["wait", 1000],
+    ]);
+  });
+
+  test("while the old one does what nobody asked for: that is over as cancelled", () => {
+    play(openDialogue({ unprompted: "running" }), [
+      ["agent", agentText("old")],
+      ["to client", stateUpdate("running")],
+      ["to client", agentText("old", minted(1))],
+      ["client", request("n", "session/new", { cwd: "/other" })],
+      ["to agent", request(3, "session/new", { cwd: "/other", mcpServers: [] })],
+      ["agent", reply(3, { sessionId: "s1" })],
+      ["to client", idle({ stopReason: "cancelled" })],
+      ["to client", reply("n", { sessionId: "s1" })],
+    ]);
+  });
+
   test.each(cases)("%s", (_, leave) => {
     play(openDialogue(), [
       ["agent", agentText("old")],
@@ -386,6 +428,15 @@ describe("§4 session/list", () => {
           ],
         }),
       ],
+    ]);
+  });
+
+  test("a next cursor that is no text is left out", () => {
+    play(pairedDialogue(), [
+      ["client", request("l", "session/list", {})],
+      ["to agent", request(2, "session/list", {})],
+      ["agent", reply(2, { sessions: [], nextCursor: 7 })],
+      ["to client", reply("l", { sessions: [] })],
     ]);
   });
 
@@ -565,7 +616,7 @@ describe("§4 session/resume without replay", () => {
     ]);
   });
 
-  test("what a result does not say of modes stays", () => {
+  test.each([[{}], [{ modes: null }]])("what a result does not say of modes stays: %j", (result) => {
     play(pairedDialogue(), [
       ["client", request("n", "session/new", { cwd: "/work" })],
       ["to agent", request(2, "session/new", { cwd: "/work", mcpServers: [] })],
@@ -573,9 +624,23 @@ describe("§4 session/resume without replay", () => {
       ["to client", reply("n", { sessionId: "s9", configOptions: [mode] })],
       ["client", resume],
       ["to agent", request(3, "session/resume", v1Params)],
-      ["agent", reply(3, { modes: null })],
+      ["agent", reply(3, result)],
       ["to client", idle({}, "s9")],
       ["to client", reply("r", { configOptions: [mode] })],
+    ]);
+  });
+
+  test("a message of an open session goes on after it", () => {
+    play(openDialogue({}, onlyResume), [
+      ["agent", agentText("one")],
+      ["to client", agentText("one", minted(1))],
+      ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/work" })],
+      ["to agent", request(3, "session/resume", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ["agent", reply(3, {})],
+      ["to client", idle({})],
+      ["to client", reply("r", {})],
+      ["agent", agentText(" two")],
+      ["to client", agentText(" two", minted(1))],
     ]);
   });
 
@@ -645,11 +710,13 @@ describe("§4 session/resume without replay", () => {
 
   test("a session at work: its state is told, and the agent is not disturbed", () => {
     play(runningDialogue(), [
+      ["client", prompt("held", "next")],
       ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/work" })],
       ["to client", stateUpdate("running")],
       ["to client", reply("r", {})],
       ["agent", reply(RUNNING, { stopReason: "end_turn" })],
       ["to client", idle({ stopReason: "end_turn" })],
+      ["to agent", prompt(4, "next")],
     ]);
   });
 
@@ -813,6 +880,28 @@ describe("§4 what comes while a session is resumed gets exactly one answer (§0
       ["to client", reply("c", {})],
       ["agent", reply(2, {})],
       ["to client", fail("r", -32800, expect.any(String))],
+    ]);
+  });
+
+  test("a close of a session that was open: its messages keep their ids", () => {
+    const params = { sessionId: "s1", cwd: "/work", replayFrom: { type: "start" } };
+    play(openDialogue({}, onlyLoad), [
+      ["agent", agentText("hi")],
+      ["to client", agentText("hi", minted(1))],
+      ["client", resume("r", "s1")],
+      load(3, "s1"),
+      ["client", request("c", "session/close", { sessionId: "s1" })],
+      ["to client", reply("c", {})],
+      ["agent", reply(3, {})],
+      ["to client", fail("r", -32800, expect.any(String))],
+      ["client", request("again", "session/resume", params)],
+      load(4, "s1"),
+      ["agent", agentText("hi")],
+      ["agent", reply(4, {})],
+      ["wait", 1],
+      ["to client", update("s1", { sessionUpdate: "agent_message", messageId: minted(1), content: [text("hi")] })],
+      ["to client", idle({})],
+      ["to client", reply("again", {})],
     ]);
   });
 

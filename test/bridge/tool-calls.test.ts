@@ -320,6 +320,18 @@ describe("§6 terminals are announced before they are referred to", () => {
     ]);
   });
 
+  test("the diff of a tool call that was not asked to replace a text is of the whole file", () => {
+    const { toClient } = runningDialogue().agent(
+      update("s1", {
+        sessionUpdate: "tool_call",
+        toolCallId: "t",
+        title: "Edit",
+        content: [{ type: "diff", path: "/work/a", oldText: "hello", newText: "bye" }],
+      }),
+    );
+    expect(JSON.stringify(toClient)).toContain("No newline at end of file");
+  });
+
   test("output of a terminal nobody announced: announced first", () => {
     play(runningDialogue(), [
       call({ toolCallId: "t", title: "T", _meta: { terminal_output: { terminal_id: "x", data: "a" } } }),
@@ -438,8 +450,15 @@ describe("§6 tool calls still open at the end of a turn", () => {
       call({ toolCallId: "b", title: "T", status: "completed" }),
       shown({ toolCallId: "b", title: "T", status: "completed" }),
       // The cancellation was the bridge's guess: that the call goes on is a real status too.
+      change({ toolCallId: "c", title: "T" }),
+      shown({ toolCallId: "c", title: "T" }),
       call({ toolCallId: "c", title: "T", status: "in_progress" }),
       shown({ toolCallId: "c", title: "T", status: "in_progress" }),
+      // The agent's own is not.
+      change({ toolCallId: "a", title: "T" }),
+      shown({ toolCallId: "a", title: "T" }),
+      call({ toolCallId: "a", title: "T", status: "in_progress" }),
+      shown({ toolCallId: "a", title: "T" }),
     ]);
   });
 

@@ -145,7 +145,8 @@ describe("§9 work nobody asked for", () => {
     const dialogue = openDialogue(shown);
     dialogue.agent(agentText("By the way"));
     const { toClient } = dialogue.event({ type: "agent-exit", code: 1, signal: null });
-    expect(toClient).toMatchObject([{ params: { update: { state: "idle", stopReason: "error" } } }]);
+    const ended = { state: "idle", stopReason: "error", error: { code: -32603 } };
+    expect(toClient).toMatchObject([{ params: { update: ended } }]);
   });
 
   test("a permission it asks for is waited for", () => {

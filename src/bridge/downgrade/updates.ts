@@ -112,7 +112,7 @@ export function contextOf(bridge: Bridge, session: DowngradedSession, toolCallId
 
 /** The question a tool call was made for is answered, or withdrawn. */
 export function endQuestion(bridge: Bridge, session: DowngradedSession, toolCallId: string, isAllowed: boolean): void {
-  if (!session.questions.delete(toolCallId)) return;
+  session.questions.delete(toolCallId);
   const status = isAllowed ? "completed" : "failed";
   sendToolCall(bridge, session, { sessionUpdate: "tool_call_update", toolCallId, status });
 }
@@ -137,11 +137,9 @@ function isDone(plan: JsonObject): boolean {
 
 /** The agent is gone, and with it whatever worked on the tool calls that are open. */
 export function failToolCalls(bridge: Bridge, session: DowngradedSession): void {
-  for (const [toolCallId, shown] of session.toolCalls) {
-    if (FINAL_STATUSES.has(shown.status)) continue;
-    shown.status = "failed";
-    updateV1Client(bridge, session, { sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
-  }
+  for (const [toolCallId, { status }] of session.toolCalls)
+    if (!FINAL_STATUSES.has(status))
+      updateV1Client(bridge, session, { sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
 }
 
 /** v1 has one plan: the entries of all of them, in the order in which they came. */

@@ -133,6 +133,14 @@ describe("permissions", () => {
       ["client", answer],
       ["to agent", reply("a", cancelled)],
     ]);
+    play(openDowngrade(), [
+      asks({ subject: command }),
+      shows({ sessionUpdate: "tool_call", ...made }),
+      asked(made),
+      ["client", answer],
+      ends("failed"),
+      ["to agent", reply("a", cancelled)],
+    ]);
   });
 
   test("options v1 does not know are the nearest kind, or left out; without any left it is cancelled", () => {
@@ -247,6 +255,8 @@ describe("elicitations", () => {
     play(openDowngrade(capable), [
       ["agent", request("b", "elicitation/create", { ...form, message: 7 })],
       ["to agent", fail("b", -32602, expect.any(String))],
+      ["agent", request("c", "elicitation/create", { ...form, mode: 7 })],
+      ["to agent", fail("c", -32602, expect.any(String))],
       ["client", prompt("p", "hello")],
       ["to agent", prompt(3, "hello")],
       ["client", notify("session/cancel", { sessionId: "s1" })],
@@ -290,6 +300,26 @@ describe("elicitations", () => {
       ["to client", request(1, "elicitation/create", { ...rest, requestId: "auth" })],
       ["agent", request("b", "elicitation/create", { ...rest, requestId: 99 })],
       ["to agent", reply("b", { action: "cancel" })],
+    ]);
+  });
+
+  test("one for nothing in particular is not asked, whatever else is open", () => {
+    const { sessionId: _, ...rest } = form;
+    play(openDowngrade(capable), [
+      ["client", prompt("p", "hello")],
+      ["to agent", prompt(3, "hello")],
+      ["client", prompt("held", "next")],
+      ["agent", request("a", "elicitation/create", rest)],
+      ["to agent", reply("a", { action: "cancel" })],
+    ]);
+  });
+
+  test("one for a session the client does not know and a request it does is not asked", () => {
+    play(openDowngrade(capable), [
+      ["client", request("auth", "authenticate", { methodId: "key" })],
+      ["to agent", request(3, "auth/login", { methodId: "key" })],
+      ["agent", request("a", "elicitation/create", { ...form, sessionId: "s9", requestId: 3 })],
+      ["to agent", reply("a", { action: "cancel" })],
     ]);
   });
 

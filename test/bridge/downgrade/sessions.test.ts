@@ -103,6 +103,10 @@ describe("session/new", () => {
       ["to agent", request(3, "session/new", setup)],
       ["agent", reply(3, {})],
       ["to client", fail("n", -32603, "the agent's result names no session")],
+      ["client", request("n", "session/new", setup)],
+      ["to agent", request(4, "session/new", setup)],
+      ["agent", reply(4, { sessionId: "" })],
+      ["to client", fail("n", -32603, "the agent's result names no session")],
       ["agent", agentText("Hi", "m1")],
       ["log", "update-of-unknown-session"],
     ]);
@@ -181,6 +185,27 @@ describe("session/load and session/resume", () => {
       ["agent", stateUpdate("idle")],
       ["agent", reply(2, {})],
       ["to client", reply("r", {})],
+    ]);
+  });
+
+  test("its directory is the one it was resumed with", () => {
+    const call = { sessionUpdate: "tool_call_update", toolCallId: "t", title: "ls" };
+    const content = [{ type: "terminal", terminalId: "x" }];
+    play(downgradeDialogue({ _meta: { terminal_output: true } }), [
+      ["client", request("r", "session/resume", { sessionId: "s1", cwd: "/more" })],
+      ["to agent", request(2, "session/resume", { sessionId: "s1", cwd: "/more", mcpServers: [] })],
+      ["agent", reply(2, {})],
+      ["to client", reply("r", {})],
+      ["agent", update("s1", { ...call, content })],
+      [
+        "to client",
+        update("s1", {
+          ...call,
+          sessionUpdate: "tool_call",
+          content,
+          _meta: { terminal_info: { terminal_id: "x", cwd: "/more" } },
+        }),
+      ],
     ]);
   });
 
@@ -316,6 +341,46 @@ describe("session/list, close, delete, fork", () => {
       ["to client", reply("f", { sessionId: "s2", configOptions: v1Options("ask"), modes: modes("ask") })],
       ["client", prompt("p", "hello", "s2")],
       ["to agent", prompt(4, "hello", "s2")],
+    ]);
+  });
+
+  test.each(["session/close", "session/delete"])("%s of a session that is not open is the agent's", (method) => {
+    play(downgradeDialogue(), [
+      ["client", request(1, method, { sessionId: "s9" })],
+      ["to agent", request(2, method, { sessionId: "s9" })],
+      ["agent", reply(2, {})],
+      ["to client", reply(1, {})],
+      ["client", request(2, method, { sessionId: "s9" })],
+      ["to agent", request(3, method, { sessionId: "s9" })],
+      ["agent", fail(3, -32603, "no")],
+      ["to client", fail(2, -32603, "no")],
+    ]);
+  });
+
+  test("a session that the agent opened anew meanwhile stays", () => {
+    const opens = (id: string, agentId: number): Row[] => [
+      ["client", request(id, "session/new", setup)],
+      ["to agent", request(agentId, "session/new", setup)],
+      ["agent", reply(agentId, { sessionId: "s1" })],
+      ["to client", reply(id, { sessionId: "s1" })],
+    ];
+    play(openDowngrade(), [
+      ["client", request("c", "session/close", { sessionId: "s1" })],
+      ["to agent", request(3, "session/close", { sessionId: "s1" })],
+      ...opens("n", 4),
+      ["agent", reply(3, {})],
+      ["to client", reply("c", {})],
+      ["client", prompt("p", "hello")],
+      ["to agent", prompt(5, "hello")],
+    ]);
+    play(downgradeDialogue(), [
+      ["client", request("r", "session/resume", { sessionId: "s1", ...setup })],
+      ["to agent", request(2, "session/resume", { sessionId: "s1", ...setup })],
+      ...opens("n", 3),
+      ["agent", fail(2, -32603, "no")],
+      ["to client", fail("r", -32603, "no")],
+      ["client", prompt("p", "hello")],
+      ["to agent", prompt(4, "hello")],
     ]);
   });
 

@@ -427,8 +427,11 @@ describe("cancelling", () => {
 
   test("$/cancel_request of the open prompt is as good; a held one is refused", () => {
     play(working(), [
+      ["client", prompt("n", "no")],
       ["client", prompt("o", "or")],
       ["client", prompt("q", "and then?")],
+      ["client", notify("$/cancel_request", { requestId: "n" })],
+      ["to client", fail("n", -32800, "the prompt was cancelled before the agent took it")],
       ["client", notify("$/cancel_request", { requestId: "q" })],
       ["to client", fail("q", -32800, "the prompt was cancelled before the agent took it")],
       ["client", notify("$/cancel_request", { requestId: "p" })],

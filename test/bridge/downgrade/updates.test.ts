@@ -114,6 +114,18 @@ describe("messages", () => {
       ],
     ],
     [
+      "a chunk of a block v1 does not know is named too",
+      [
+        fromAgent({ sessionUpdate: "agent_message_chunk", messageId: "m1", content: { type: "_hologram" }, _meta: {} }),
+        toClient({
+          sessionUpdate: "agent_message_chunk",
+          messageId: "m1",
+          content: { ...text("[_hologram]"), _meta: { "acp-shift/content": { type: "_hologram" } } },
+          _meta: {},
+        }),
+      ],
+    ],
+    [
       "a block v1 does not know is named",
       [
         whole("m1", [{ type: "_hologram", data: 3 }]),
@@ -173,6 +185,17 @@ describe("tool calls", () => {
         changed({ content: [content("c")] }),
         added(content("d")),
         changed({ content: [content("c"), content("d")] }),
+      ],
+    ],
+    [
+      "what was said meanwhile of something else changes nothing in it",
+      [
+        call({ title: "Look", content: [content("a")] }),
+        announced({ title: "Look", content: [content("a")] }),
+        call({ status: "in_progress" }),
+        changed({ status: "in_progress" }),
+        added(content("b")),
+        changed({ content: [content("a"), content("b")] }),
       ],
     ],
     [
@@ -248,8 +271,62 @@ describe("terminals", () => {
         changed({ _meta: { terminal_exit: { terminal_id: "x", exit_code: 1, signal: null } } }),
         // Told once.
         terminal({ exitStatus: { exitCode: 1 } }),
+        call({ content: [shown, content("!")] }),
+        changed({ content: [shown, content("!")] }),
         call({ status: "failed" }),
         changed({ status: "failed" }),
+      ]);
+    });
+
+    test("what is not said of it stays; what came in another turn is not lost", () => {
+      play(open(), [
+        ["client", prompt("p", "hello")],
+        ["to agent", prompt(3, "hello")],
+        ["agent", stateUpdate("running")],
+        ["agent", reply(3, { messageId: "u1" })],
+        terminal({ command: "ls", cwd: "/work/sub" }),
+        terminal({ exitStatus: { exitCode: 1 } }),
+        terminal({ output: { data: data("one") } }),
+        ["agent", idle({ stopReason: "end_turn" })],
+        ["to client", reply("p", { stopReason: "end_turn" })],
+        output(data("two")),
+        call({ title: "ls", content: [shown] }),
+        toClient({
+          sessionUpdate: "tool_call",
+          toolCallId: "t",
+          title: "ls",
+          content: [shown],
+          _meta: {
+            terminal_info: info,
+            terminal_output: { terminal_id: "x", data: "two" },
+            terminal_exit: { terminal_id: "x", exit_code: 1, signal: null },
+          },
+        }),
+      ]);
+    });
+
+    test("of what came before it was shown, in an earlier turn too, its end", () => {
+      const long = "x".repeat(60_000);
+      play(open(), [
+        ["client", prompt("p", "hello")],
+        ["to agent", prompt(3, "hello")],
+        ["agent", stateUpdate("running")],
+        ["agent", reply(3, { messageId: "u1" })],
+        output(data(`${long}1`)),
+        ["agent", idle({ stopReason: "end_turn" })],
+        ["to client", reply("p", { stopReason: "end_turn" })],
+        output(data(`${long}2`)),
+        call({ title: "ls", content: [shown] }),
+        toClient({
+          sessionUpdate: "tool_call",
+          toolCallId: "t",
+          title: "ls",
+          content: [shown],
+          _meta: {
+            terminal_info: { terminal_id: "x", cwd: "/work" },
+            terminal_output: { terminal_id: "x", data: `${long}1${long}2`.slice(-100_000) },
+          },
+        }),
       ]);
     });
 
@@ -372,7 +449,29 @@ describe("terminals", () => {
         output(data(ten("3"))),
         ["wait", 500],
         changed({ content: asText(`${ten("1")}2${ten("3")}`.slice(-100_000)) }),
+        terminal({ output: { data: btoa(ten("4") + ten("5")) } }),
+        ["wait", 1000],
+        changed({ content: asText((ten("4") + ten("5")).slice(-100_000)) }),
         ["wait", 10_000],
+      ]);
+    });
+
+    test("one that ended before its tool call did is still shown in the next turn", () => {
+      const open = { title: "ls", status: "in_progress", content: [shown] };
+      play(openDowngrade(), [
+        ["client", prompt("p", "hello")],
+        ["to agent", prompt(3, "hello")],
+        ["agent", stateUpdate("running")],
+        ["agent", reply(3, { messageId: "u1" })],
+        output(data("one\n")),
+        terminal({ exitStatus: { exitCode: 0 } }),
+        call(open),
+        toClient({ sessionUpdate: "tool_call", toolCallId: "t", ...open, content: asText("one") }),
+        ["agent", idle({ stopReason: "end_turn" })],
+        changed({ content: asText("one") }),
+        ["to client", reply("p", { stopReason: "end_turn" })],
+        call({ content: [shown, content("!")] }),
+        changed({ content: [...asText("one"), content("!")] }),
       ]);
     });
 
