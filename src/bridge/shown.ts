@@ -41,6 +41,9 @@ interface Entry {
   missed?: boolean;
 }
 
+/** Of how much that had to make room it is known, in things: nothing is added any more to what is older. */
+const MOST_FORGOTTEN = 10_000;
+
 /** Updates of which there is one in a session. */
 const SINGLE = new Set(["available_commands_update", "config_option_update", "session_info_update", "usage_update"]);
 
@@ -202,6 +205,10 @@ export function trim(shown: Shown, limit: number, away = false): void {
     remove(shown, key);
     shown.forgotten.add(key);
     if (away) shown.gap = true;
+  }
+  for (const oldest of shown.forgotten) {
+    if (shown.forgotten.size <= MOST_FORGOTTEN) break;
+    shown.forgotten.delete(oldest);
   }
 }
 

@@ -52,6 +52,8 @@ export async function run(settings: Settings, agent: AgentSource, log: Logger): 
   const { setFlagsFromString } = await import("node:v8");
   // Compiled at once, without optimising: what runs once a prompt would else be interpreted for the first hundreds of prompts.
   setFlagsFromString("--always-sparkplug");
+  // What there is to do when young objects are collected takes less than to wake other threads for it.
+  setFlagsFromString("--no-parallel-scavenge");
   const { startShell } = await import("./shell.ts");
   // Nearly all of what comes is gone at once: space for more of it would only be memory that stays ours after a flood. A trace
   // leaves more behind, and is to cost little time before it costs little memory.

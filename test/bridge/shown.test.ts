@@ -215,6 +215,14 @@ describe("how much is kept", () => {
     expect(told(shown)).toEqual([{ ...one, status: "completed" }, three]);
   });
 
+  test("of what made room the newest is known, and no more of it than has use", () => {
+    const { forgotten: known } = kept(
+      there(...Array.from({ length: 10_001 }, (_, index) => page(`${index}`))),
+      forgotten,
+    );
+    expect([known.size, [...known].at(-1)]).toEqual([10_000, "tool_call_update 10000"]);
+  });
+
   test("when the connection breaks half is kept, and that it was more is no gap", () => {
     const shown = kept(there(one, two, three), lost);
     expect(shown.gap).toBe(false);
