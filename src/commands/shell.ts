@@ -675,12 +675,12 @@ function readAhead(): void {
   shippedProfiles();
 }
 
-let rehearsal: ReturnType<typeof rehearse> | undefined;
+let rehearsed = false;
 
 function rehearseOnce(options: BridgeOptions): void {
-  if (rehearsal !== undefined) return;
-  rehearsal = rehearse(options);
-  rehearseOn(rehearsal);
+  if (rehearsed) return;
+  rehearsed = true;
+  rehearseOn(rehearse(options));
 }
 
 function rehearseOn(steps: ReturnType<typeof rehearse>): void {

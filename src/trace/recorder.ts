@@ -251,7 +251,7 @@ export function openRecorder(options: RecorderOptions): Recorder {
     subject = subjectOf(leg, described);
     const { method } = described;
     const { about, head, suspect } = subject;
-    const fields = fieldsOf(seq, now, due, about, typeof line === "string" ? line.length : line.byteLength);
+    const fields = fieldsOf(seq, now, due, about, line.length);
     if (before?.redacted !== undefined) return writeRedacted(fields, line, before.redacted);
 
     if (!writer.begin(MOST_HEAD + about.length + mostBytes(line))) return undefined;

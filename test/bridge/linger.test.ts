@@ -37,6 +37,11 @@ const back = (capabilities: JsonObject = {}): Row => ["event", { type: "client-b
 const resume = (id: unknown, more: object = {}, sessionId = "s1") =>
   request(id, "session/resume", { sessionId, cwd: "/work", ...more });
 /** The answer to a `session/resume` of a session without options. */
+/** The session is resumed with its history, for which the agent is asked. */
+const replaying: Row[] = [
+  ["client", resume(1, { replayFrom: { type: "start" } })],
+  ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+];
 const resumed = (id: unknown): Row => ["to client", reply(id, {})];
 const toClient = (update1: object, sessionId = "s1"): Row => ["to client", update(sessionId, update1)];
 const message = (kind: string, messageId: string, ...words: string[]) =>
@@ -465,10 +470,8 @@ describe("requests of the lost connection", () => {
   });
 
   test("a resume that was under way is waited for by the next one", () => {
-    const replay = { replayFrom: { type: "start" } };
     play(lingering({ replaySettle: 100 }), [
-      ["client", resume(1, replay)],
-      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ...replaying,
       ["agent", agentText("Old", "a")],
       lost,
       back(),
@@ -483,8 +486,7 @@ describe("requests of the lost connection", () => {
 
   test("of the resumes that wait for it there is one, of the connection that is there", () => {
     play(lingering(), [
-      ["client", resume(1, { replayFrom: { type: "start" } })],
-      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ...replaying,
       lost,
       back(),
       ["client", resume(1)],
@@ -502,8 +504,7 @@ describe("requests of the lost connection", () => {
 
   test("a closed session's waiting resume gets its answer", () => {
     play(lingering(), [
-      ["client", resume(1, { replayFrom: { type: "start" } })],
-      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ...replaying,
       lost,
       back(),
       ["client", resume(1)],
@@ -681,8 +682,7 @@ describe("coming back", () => {
     play(dialogue, [
       lost,
       back(),
-      ["client", resume(1, { replayFrom: { type: "start" } })],
-      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ...replaying,
       ["agent", update("s1", call)],
       toClient({ ...call, sessionUpdate: "tool_call_update" }),
       ["agent", agentText("Hi", "b")],
@@ -702,8 +702,7 @@ describe("coming back", () => {
       lost,
       ["agent", agentText("Hi", "a")],
       back(),
-      ["client", resume(1, { replayFrom: { type: "start" } })],
-      ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
+      ...replaying,
       ["agent", fail(3, -32603, "no")],
       toClient(expect.objectContaining({ sessionUpdate: "notice" })),
       message("agent_message", "a", "Hi"),

@@ -430,3 +430,11 @@ export function openDowngrade(
   dialogue.agent(reply(toAgent[0]?.["id"], { sessionId: "s1", ...result }));
   return dialogue;
 }
+
+/** A turn of a version 1 client in s1 runs: its prompt `p`, "hello", is the agent's request 3 and message u1. */
+export const runningTurn: Row[] = [
+  ["client", prompt("p", "hello")],
+  ["to agent", prompt(3, "hello")],
+  ["agent", stateUpdate("running")],
+  ["agent", reply(3, { messageId: "u1" })],
+];

@@ -13,7 +13,7 @@ import {
   type Row,
   reply,
   request,
-  stateUpdate,
+  runningTurn,
   text,
   update,
 } from "../../support/dialogue.ts";
@@ -171,15 +171,7 @@ describe("permissions", () => {
   /** A dialogue in a turn, the agent having asked for permission under "a". */
   function asking(): Dialogue {
     const dialogue = openDowngrade();
-    play(dialogue, [
-      ["client", prompt("p", "hello")],
-      ["to agent", prompt(3, "hello")],
-      ["agent", stateUpdate("running")],
-      ["agent", reply(3, { messageId: "u1" })],
-      asks({ subject }),
-      announced,
-      asked(toolCall),
-    ]);
+    play(dialogue, [...runningTurn, asks({ subject }), announced, asked(toolCall)]);
     return dialogue;
   }
 

@@ -13,6 +13,7 @@ import {
   type Row,
   reply,
   request,
+  runningTurn,
   stateUpdate,
   text,
   update,
@@ -258,10 +259,7 @@ describe("session/list, close, delete, fork", () => {
 
   test("closing ends the turn first; held prompts are over at once; nothing of the session is passed on after it", () => {
     play(openDowngrade(), [
-      ["client", prompt("p", "hello")],
-      ["to agent", prompt(3, "hello")],
-      ["agent", stateUpdate("running")],
-      ["agent", reply(3, { messageId: "u1" })],
+      ...runningTurn,
       ["client", prompt("q", "more")],
       ["client", close],
       ["to client", reply("q", { stopReason: "cancelled" })],

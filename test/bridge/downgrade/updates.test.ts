@@ -14,7 +14,7 @@ import {
   type Row,
   reply,
   request,
-  stateUpdate,
+  runningTurn,
   text,
   update,
 } from "../../support/dialogue.ts";
@@ -228,10 +228,7 @@ describe("tool calls", () => {
   test("what was said of one that is over is dropped with its turn", () => {
     const dialogue = openDowngrade();
     play(dialogue, [
-      ["client", prompt("p", "hello")],
-      ["to agent", prompt(3, "hello")],
-      ["agent", stateUpdate("running")],
-      ["agent", reply(3, { messageId: "u1" })],
+      ...runningTurn,
       call({ title: "Look", status: "completed", content: [content("a")] }),
       announced({ title: "Look", status: "completed", content: [content("a")] }),
       ["agent", idle({ stopReason: "end_turn" })],
@@ -251,6 +248,8 @@ describe("terminals", () => {
 
   describe("for a client that shows them", () => {
     const open = () => openDowngrade({ _meta: { terminal_output: true } });
+    const announced = (meta: object) =>
+      toClient({ sessionUpdate: "tool_call", toolCallId: "t", title: "ls", content: [shown], _meta: meta });
     const info = { terminal_id: "x", command: "ls", cwd: "/work/sub" };
 
     test("introduced with the tool call that shows it, with the output so far; then what is new", () => {
@@ -258,13 +257,7 @@ describe("terminals", () => {
         terminal({ command: "ls", cwd: "/work/sub" }),
         output(data("one\n")),
         call({ title: "ls", content: [shown], _meta: { m: 1 } }),
-        toClient({
-          sessionUpdate: "tool_call",
-          toolCallId: "t",
-          title: "ls",
-          content: [shown],
-          _meta: { m: 1, terminal_info: info, terminal_output: { terminal_id: "x", data: "one\n" } },
-        }),
+        announced({ m: 1, terminal_info: info, terminal_output: { terminal_id: "x", data: "one\n" } }),
         output(data("two\n")),
         changed({ _meta: { terminal_output: { terminal_id: "x", data: "two\n" } } }),
         terminal({ exitStatus: { exitCode: 1 } }),
@@ -280,10 +273,7 @@ describe("terminals", () => {
 
     test("what is not said of it stays; what came in another turn is not lost", () => {
       play(open(), [
-        ["client", prompt("p", "hello")],
-        ["to agent", prompt(3, "hello")],
-        ["agent", stateUpdate("running")],
-        ["agent", reply(3, { messageId: "u1" })],
+        ...runningTurn,
         terminal({ command: "ls", cwd: "/work/sub" }),
         terminal({ exitStatus: { exitCode: 1 } }),
         terminal({ output: { data: data("one") } }),
@@ -291,16 +281,10 @@ describe("terminals", () => {
         ["to client", reply("p", { stopReason: "end_turn" })],
         output(data("two")),
         call({ title: "ls", content: [shown] }),
-        toClient({
-          sessionUpdate: "tool_call",
-          toolCallId: "t",
-          title: "ls",
-          content: [shown],
-          _meta: {
-            terminal_info: info,
-            terminal_output: { terminal_id: "x", data: "two" },
-            terminal_exit: { terminal_id: "x", exit_code: 1, signal: null },
-          },
+        announced({
+          terminal_info: info,
+          terminal_output: { terminal_id: "x", data: "two" },
+          terminal_exit: { terminal_id: "x", exit_code: 1, signal: null },
         }),
       ]);
     });
@@ -308,24 +292,15 @@ describe("terminals", () => {
     test("of what came before it was shown, in an earlier turn too, its end", () => {
       const long = "x".repeat(60_000);
       play(open(), [
-        ["client", prompt("p", "hello")],
-        ["to agent", prompt(3, "hello")],
-        ["agent", stateUpdate("running")],
-        ["agent", reply(3, { messageId: "u1" })],
+        ...runningTurn,
         output(data(`${long}1`)),
         ["agent", idle({ stopReason: "end_turn" })],
         ["to client", reply("p", { stopReason: "end_turn" })],
         output(data(`${long}2`)),
         call({ title: "ls", content: [shown] }),
-        toClient({
-          sessionUpdate: "tool_call",
-          toolCallId: "t",
-          title: "ls",
-          content: [shown],
-          _meta: {
-            terminal_info: { terminal_id: "x", cwd: "/work" },
-            terminal_output: { terminal_id: "x", data: `${long}1${long}2`.slice(-100_000) },
-          },
+        announced({
+          terminal_info: { terminal_id: "x", cwd: "/work" },
+          terminal_output: { terminal_id: "x", data: `${long}1${long}2`.slice(-100_000) },
         }),
       ]);
     });
@@ -334,13 +309,7 @@ describe("terminals", () => {
       const bytes = atob(data("é"));
       play(open(), [
         call({ title: "ls", content: [shown] }),
-        toClient({
-          sessionUpdate: "tool_call",
-          toolCallId: "t",
-          title: "ls",
-          content: [shown],
-          _meta: { terminal_info: { terminal_id: "x", cwd: "/work" } },
-        }),
+        announced({ terminal_info: { terminal_id: "x", cwd: "/work" } }),
         output(btoa(bytes.slice(0, 1))),
         output(btoa(bytes.slice(1))),
         changed({ _meta: { terminal_output: { terminal_id: "x", data: "é" } } }),
@@ -352,15 +321,9 @@ describe("terminals", () => {
         terminal({ output: { data: data("one") } }),
         terminal({ output: { data: data("two") } }),
         call({ title: "ls", content: [shown] }),
-        toClient({
-          sessionUpdate: "tool_call",
-          toolCallId: "t",
-          title: "ls",
-          content: [shown],
-          _meta: {
-            terminal_info: { terminal_id: "x", cwd: "/work" },
-            terminal_output: { terminal_id: "x", data: "two" },
-          },
+        announced({
+          terminal_info: { terminal_id: "x", cwd: "/work" },
+          terminal_output: { terminal_id: "x", data: "two" },
         }),
       ]);
     });
@@ -401,10 +364,7 @@ describe("terminals", () => {
 
     test("before the turn ends all of it is told", () => {
       play(openDowngrade(), [
-        ["client", prompt("p", "hello")],
-        ["to agent", prompt(3, "hello")],
-        ["agent", stateUpdate("running")],
-        ["agent", reply(3, { messageId: "u1" })],
+        ...runningTurn,
         call({ title: "ls", content: [shown] }),
         toClient({ sessionUpdate: "tool_call", toolCallId: "t", title: "ls", content: [content("")] }),
         output(data("one\n")),
@@ -416,10 +376,7 @@ describe("terminals", () => {
 
     test("one that goes on after its tool call and the turn is still told of", () => {
       play(openDowngrade(), [
-        ["client", prompt("p", "hello")],
-        ["to agent", prompt(3, "hello")],
-        ["agent", stateUpdate("running")],
-        ["agent", reply(3, { messageId: "u1" })],
+        ...runningTurn,
         call({ title: "ls", status: "completed", content: [shown] }),
         toClient({
           sessionUpdate: "tool_call",
@@ -459,10 +416,7 @@ describe("terminals", () => {
     test("one that ended before its tool call did is still shown in the next turn", () => {
       const open = { title: "ls", status: "in_progress", content: [shown] };
       play(openDowngrade(), [
-        ["client", prompt("p", "hello")],
-        ["to agent", prompt(3, "hello")],
-        ["agent", stateUpdate("running")],
-        ["agent", reply(3, { messageId: "u1" })],
+        ...runningTurn,
         output(data("one\n")),
         terminal({ exitStatus: { exitCode: 0 } }),
         call(open),
@@ -522,10 +476,7 @@ describe("when a turn is over", () => {
     const plan = (planId: string, entry: object) =>
       fromAgent({ sessionUpdate: "plan_update", plan: { type: "items", planId, entries: [entry] } });
     play(dialogue, [
-      ["client", prompt("p", "hello")],
-      ["to agent", prompt(3, "hello")],
-      ["agent", stateUpdate("running")],
-      ["agent", reply(3, { messageId: "u1" })],
+      ...runningTurn,
       plan("a", done),
       toClient({ sessionUpdate: "plan", entries: [done] }),
       fromAgent({ sessionUpdate: "terminal_update", terminalId: "x", exitStatus: { exitCode: 0 } }),
@@ -633,10 +584,7 @@ test("plans that are done go with their turn, others stay", () => {
   const [a, b, c] = [entry("a", "completed"), entry("b", "pending"), entry("c", "completed")];
   const text = { content: "# M", priority: "medium", status: "pending" };
   play(openDowngrade(), [
-    ["client", prompt("p", "hello")],
-    ["to agent", prompt(3, "hello")],
-    ["agent", stateUpdate("running")],
-    ["agent", reply(3, { messageId: "u1" })],
+    ...runningTurn,
     plan(items("p", a, b)),
     shown(a, b),
     plan(items("q", c, entry("d", "cancelled"))),
