@@ -41,7 +41,7 @@ interface Entry {
   missed?: boolean;
 }
 
-/** Of how much that had to make room it is known, in things: nothing is added any more to what is older. */
+/** How many entities that had to make room are remembered as forgotten: nothing is added any more to what is older. */
 const MOST_FORGOTTEN = 10_000;
 
 /** Updates of which there is one in a session. */

@@ -36,12 +36,12 @@ const lost: Row = ["event", { type: "client-lost" }];
 const back = (capabilities: JsonObject = {}): Row => ["event", { type: "client-back", capabilities }];
 const resume = (id: unknown, more: object = {}, sessionId = "s1") =>
   request(id, "session/resume", { sessionId, cwd: "/work", ...more });
-/** The answer to a `session/resume` of a session without options. */
 /** The session is resumed with its history, for which the agent is asked. */
 const replaying: Row[] = [
   ["client", resume(1, { replayFrom: { type: "start" } })],
   ["to agent", request(3, "session/load", { sessionId: "s1", cwd: "/work", mcpServers: [] })],
 ];
+/** The answer to a `session/resume` of a session without options. */
 const resumed = (id: unknown): Row => ["to client", reply(id, {})];
 const toClient = (update1: object, sessionId = "s1"): Row => ["to client", update(sessionId, update1)];
 const message = (kind: string, messageId: string, ...words: string[]) =>
